@@ -1,0 +1,167 @@
+package idem
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Operation is the contract of one consumer: which topic it reads, what makes
+// two messages the same, and what happens when one fails. Only Name, Topic and
+// Key are required.
+type Operation struct {
+	// Name is the consumer: the scope of idempotency keys, the consumer group
+	// and a log field. It must stay the same over restarts and refactors.
+	Name string
+	// Topic is the topic consumed.
+	Topic string
+	// Key says where the idempotency key is.
+	Key KeyRecipe
+	// OnMissingKey says what happens without a key; "" means MissingDeadLetters.
+	OnMissingKey MissingKey
+	// Fingerprint says what two messages with one key must share; the zero
+	// value is the whole payload.
+	Fingerprint Fingerprint
+	// Transaction is the mode; "" means TransactionOwn.
+	Transaction TransactionMode
+	// Unordered gives up the order by key: a failed message no longer holds
+	// back later ones with its key while it waits.
+	Unordered bool
+	// Policy bounds retries.
+	Policy Policy
+	// Retention is how long a processed key is remembered. 0 means 168 h.
+	Retention time.Duration
+	// DeadLetterTopic gets a copy of each dead letter; "" means Topic + ".dlq".
+	// NoDeadLetterTopic keeps them in the store only.
+	DeadLetterTopic string
+	// Concurrency is the number of messages in flight in this process. 0 means 8.
+	Concurrency int
+	// RatePerSecond limits handler runs per second in this process; 0 is unlimited.
+	RatePerSecond float64
+	// Dependency names the circuit breaker that guards the handler; "" is none.
+	Dependency string
+	// Emits lists the topics the handler may emit to; nil allows every topic.
+	Emits []string
+	// LogFields maps a log field to the JSON pointer of the payload value it
+	// shows, such as "pedido_id": "/pedidoId". Name no personal data here.
+	LogFields map[string]string
+}
+
+// NoDeadLetterTopic as a DeadLetterTopic keeps dead letters in the store only.
+const NoDeadLetterTopic = "-"
+
+// TransactionMode is how handler and record share transactions.
+type TransactionMode string
+
+// The transaction modes.
+const (
+	// TransactionOwn: one database transaction holds claim, effect, outbox rows and mark.
+	TransactionOwn TransactionMode = "own"
+	// TransactionExternal: for effects outside the database. The intent is
+	// committed before the call, the result after it; see [RegisterExternal].
+	TransactionExternal TransactionMode = "external"
+)
+
+// MissingKey says what happens to a message without a usable key.
+type MissingKey string
+
+// The missing-key policies.
+const (
+	// MissingDeadLetters: the message becomes a dead letter.
+	MissingDeadLetters MissingKey = "deadletter"
+	// MissingFails: the consumer pauses, as for a bug.
+	MissingFails MissingKey = "fail"
+	// MissingDerives: the message id, else the broker's position, is the key.
+	// That recognises redeliveries, not a producer that sends twice.
+	MissingDerives MissingKey = "derive"
+)
+
+// RetryTopic is the topic on which a consumer's delayed retries and replays
+// come back; only that consumer reads it.
+func (o Operation) RetryTopic() string { return o.Topic + ".retry." + o.Name }
+
+func (o Operation) withDefaults() Operation {
+	if o.OnMissingKey == "" {
+		o.OnMissingKey = MissingDeadLetters
+	}
+	if o.Transaction == "" {
+		o.Transaction = TransactionOwn
+	}
+	if o.Retention == 0 {
+		o.Retention = 168 * time.Hour
+	}
+	if o.DeadLetterTopic == "" {
+		o.DeadLetterTopic = o.Topic + ".dlq"
+	}
+	if o.Concurrency == 0 {
+		o.Concurrency = 8
+	}
+	o.Policy = o.Policy.WithDefaults()
+	return o
+}
+
+// Validate returns every problem of the operation, joined.
+func (o Operation) Validate() error {
+	o = o.withDefaults()
+	var e fieldErrors
+	e.check(validName(o.Name), "name", "must be 1 to 120 letters, digits, '.', '_' or '-', is %q", o.Name)
+	e.check(validName(o.Topic), "topic", "must be 1 to 120 letters, digits, '.', '_' or '-', is %q", o.Topic)
+	if err := o.Key.Validate(); err != nil {
+		e = append(e, fmt.Errorf("key: %w", err))
+	}
+	switch o.OnMissingKey {
+	case MissingDeadLetters, MissingFails, MissingDerives:
+	default:
+		e.check(false, "onMissingKey", "must be %q, %q or %q, is %q", MissingDeadLetters, MissingFails, MissingDerives, o.OnMissingKey)
+	}
+	switch o.Transaction {
+	case TransactionOwn, TransactionExternal:
+	default:
+		e.check(false, "transaction", "must be %q or %q, is %q", TransactionOwn, TransactionExternal, o.Transaction)
+	}
+	if err := o.Fingerprint.Validate(); err != nil {
+		e = append(e, fmt.Errorf("fingerprint: %w", err))
+	}
+	if err := o.Policy.Validate(); err != nil {
+		e = append(e, fmt.Errorf("policy: %w", err))
+	}
+	e.check(o.Retention > 0, "retention", "must be positive, is %v", o.Retention)
+	e.check(o.Concurrency > 0, "concurrency", "must be positive, is %d", o.Concurrency)
+	e.check(o.RatePerSecond >= 0, "ratePerSecond", "must not be negative, is %v", o.RatePerSecond)
+	if o.DeadLetterTopic != NoDeadLetterTopic {
+		e.check(validName(o.DeadLetterTopic), "deadLetterTopic", "is not a topic name: %q", o.DeadLetterTopic)
+		e.check(o.DeadLetterTopic != o.Topic && o.DeadLetterTopic != o.RetryTopic(), "deadLetterTopic", "is the topic that is consumed: dead letters would come back for ever")
+	}
+	for name, ptr := range o.LogFields {
+		e.check(strings.HasPrefix(ptr, "/"), "logFields."+name, "must be a JSON pointer that starts with '/', is %q", ptr)
+	}
+	if err := e.join(); err != nil {
+		return fmt.Errorf("operation %q: %w", o.Name, err)
+	}
+	return nil
+}
+
+func validName(s string) bool {
+	if s == "" || len(s) > 120 {
+		return false
+	}
+	for _, r := range s {
+		ok := r == '.' || r == '_' || r == '-' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// fieldErrors collects what is wrong with a configuration, each with its path.
+type fieldErrors []error
+
+func (e *fieldErrors) check(ok bool, field, format string, args ...any) {
+	if !ok {
+		*e = append(*e, fmt.Errorf("%s %s", field, fmt.Sprintf(format, args...)))
+	}
+}
+
+func (e fieldErrors) join() error { return errors.Join(e...) }
