@@ -28,16 +28,21 @@ type Backend interface {
 	// claimed, whether or not that one is leased or delayed.
 	Claim(ctx context.Context, req ClaimRequest) ([]Delivery, error)
 	// NextDue returns how long it takes until a delayed or leased delivery of
-	// the group becomes due; ok is false when there is none.
+	// the group becomes due, 0 when one just has; ok is false when there is
+	// none.
 	NextDue(ctx context.Context, topic, group string) (d time.Duration, ok bool, err error)
 	// Ack removes deliveries; a lease that was lost is passed over in silence.
 	Ack(ctx context.Context, leases ...Lease) error
 	// Release gives deliveries back; a lost lease is passed over.
 	Release(ctx context.Context, releases ...Release) error
-	// Extend prolongs leases and returns those that were lost.
+	// Extend prolongs leases and returns those that were lost. It does not
+	// wait for a delivery that an open transaction of AckTx holds: that lock
+	// is as good as a lease, so such a delivery is neither lost nor an error.
 	Extend(ctx context.Context, d time.Duration, leases ...Lease) (lost []Lease, err error)
-	// AckTx removes a delivery inside the given native transaction; nil when
-	// the backend cannot (it shares no database with any store).
+	// AckTx removes a delivery inside the given native transaction. It returns
+	// an error that is [idem.ErrLeaseLost] when the lease is no longer the
+	// delivery's, which fences off an owner that was too slow. Never called
+	// when Database is "".
 	AckTx(ctx context.Context, native any, lease Lease) error
 	// Wake returns a channel that receives when something may be due on the
 	// topic. A hint: the subscriber also polls.

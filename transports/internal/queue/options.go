@@ -24,6 +24,8 @@ type Options struct {
 	CleanEvery time.Duration
 	// MaxMessageBytes bounds key, headers and payload together; 0 means 16 MiB.
 	MaxMessageBytes int
+	// PublishTimeout bounds one transaction of a publish; 0 means 30 s.
+	PublishTimeout time.Duration
 	// Logger takes what nobody else is told; nil means slog.Default().
 	Logger *slog.Logger
 }
@@ -36,6 +38,7 @@ func (o Options) withDefaults() Options {
 	o.Retention = cmp.Or(o.Retention, 168*time.Hour)
 	o.CleanEvery = cmp.Or(o.CleanEvery, time.Minute)
 	o.MaxMessageBytes = cmp.Or(o.MaxMessageBytes, 16<<20)
+	o.PublishTimeout = cmp.Or(o.PublishTimeout, 30*time.Second)
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
@@ -56,5 +59,6 @@ func (o Options) Validate() error {
 	check(o.Retention > 0, "Retention", "positive", o.Retention)
 	check(o.CleanEvery >= time.Millisecond, "CleanEvery", "at least 1ms", o.CleanEvery)
 	check(o.MaxMessageBytes > 0, "MaxMessageBytes", "positive", o.MaxMessageBytes)
+	check(o.PublishTimeout > 0, "PublishTimeout", "positive", o.PublishTimeout)
 	return errors.Join(errs...)
 }
