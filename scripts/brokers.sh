@@ -43,10 +43,17 @@ compose() { docker compose --project-name idem-test --file "$root/compose.yaml" 
 engine() {
   if [ -e "$state/docker" ]; then echo docker
   elif postgres_running || kafka_running; then echo debian
-  elif command -v docker >/dev/null && within 10 docker info >/dev/null 2>&1; then echo docker
+  elif docker_works; then echo docker
   elif [ -e /etc/debian_version ] && [ "$(id -u)" = 0 ]; then echo debian
   else echo none
   fi
+}
+
+docker_works() {
+  command -v docker >/dev/null && within 10 docker info >/dev/null 2>&1 || return 1
+  docker compose version >/dev/null 2>&1 && return 0
+  say "Docker runs but has no compose plugin: not using it"
+  return 1
 }
 
 docker_up() {

@@ -29,11 +29,11 @@ func Postgres(t testing.TB) string {
 
 	name := "idem_" + unique()
 	// template0 takes no connections, so nobody's session can stand in the way of copying it.
-	if err := exec(server, `CREATE DATABASE `+name+` TEMPLATE template0`); err != nil {
+	if err := execute(server, `CREATE DATABASE `+name+` TEMPLATE template0`); err != nil {
 		t.Fatalf("creating a test database on %s: %v (is it running? scripts/brokers.sh status)", dsn.Host, err)
 	}
 	t.Cleanup(func() {
-		if err := exec(server, `DROP DATABASE `+name+` WITH (FORCE)`); err != nil {
+		if err := execute(server, `DROP DATABASE `+name+` WITH (FORCE)`); err != nil {
 			t.Errorf("dropping test database %s: %v", name, err)
 		}
 	})
@@ -41,7 +41,7 @@ func Postgres(t testing.TB) string {
 	return dsn.String()
 }
 
-func exec(server, sql string) error {
+func execute(server, sql string) error {
 	// Not the test's own context: that one has ended when its cleanups run.
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()

@@ -7,7 +7,7 @@
 postgres_dir() {
   local parent=$state
   while [ ! -d "$parent" ]; do parent=$(dirname "$parent"); done
-  if ! id postgres >/dev/null 2>&1 || as_postgres test -x "$parent"; then
+  if ! id postgres >/dev/null 2>&1 || as_postgres test -x "$parent" 2>/dev/null; then
     echo "$state/postgres"
   else
     echo "/var/lib/postgresql/idem-$(printf %s "$state" | cksum | cut -d' ' -f1)"
