@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
@@ -97,9 +96,4 @@ func (s *subscriber) Close() error {
 // logger names the subscription in what it logs.
 func (s *subscriber) logger(topic string) *slog.Logger {
 	return s.c.Logger.With("transport", s.t.name, "topic", topic, "group", s.c.Group)
-}
-
-// bounded gives a call of the backend its own deadline.
-func bounded(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), min(d, callTimeout))
 }

@@ -72,16 +72,11 @@ func (n *subscription) fetch() {
 	var trouble backoff
 	var idle idler
 	for {
-		if n.c.Gate.Wait(n.intake) != nil {
-			return
-		}
+		// The gate comes last: it may have shut while there was no slot.
 		free := n.slots.take(n.intake)
-		if free == 0 {
-			return
-		}
-		if n.shut() { // while waiting for a slot
+		if n.c.Gate.Wait(n.intake) != nil {
 			n.slots.give(free)
-			continue
+			return
 		}
 		holds, err := n.claim(free)
 		n.slots.give(free - len(holds))
@@ -108,14 +103,16 @@ func (n *subscription) fetch() {
 func (n *subscription) register() bool {
 	var trouble backoff
 	for n.intake.Err() == nil {
-		ctx, cancel := bounded(n.intake, callTimeout)
+		ctx, cancel := context.WithTimeout(n.intake, callTimeout)
 		err := n.b.Register(ctx, n.topic, n.c.Group)
 		cancel()
 		if err == nil {
 			return true
 		}
-		n.log.Warn("queue: cannot register the group, will try again", "error", err)
-		trouble.pause(n.intake)
+		if n.intake.Err() == nil {
+			n.log.Warn("queue: cannot register the group, will try again", "error", err)
+			trouble.pause(n.intake)
+		}
 	}
 	return false
 }
@@ -123,7 +120,7 @@ func (n *subscription) register() bool {
 // claim is not cut short by the end of intake: a claim that is abandoned while
 // it commits would hide its messages for a whole lease.
 func (n *subscription) claim(free int) ([]*hold, error) {
-	ctx, cancel := bounded(n.values, n.c.Lease)
+	ctx, cancel := context.WithTimeout(n.values, min(n.c.Lease, callTimeout))
 	defer cancel()
 	begun := time.Now()
 	ds, err := n.b.Claim(ctx, ClaimRequest{
@@ -229,7 +226,7 @@ func (n *subscription) done(holds ...*hold) {
 
 // wait returns when something may be claimable; false when intake has ended.
 func (n *subscription) wait(wake <-chan struct{}, idle *idler) bool {
-	ctx, cancel := bounded(n.values, callTimeout)
+	ctx, cancel := context.WithTimeout(n.intake, callTimeout)
 	due, ok, err := n.b.NextDue(ctx, n.topic, n.c.Group)
 	cancel()
 	d := n.poll
