@@ -62,19 +62,24 @@ docker_up() {
     compose logs --tail 30 >&2 || true
     return 1
   fi
-  : >"$state/docker"
+  printf '%s\n' "$IDEM_POSTGRES_PORT" "$IDEM_KAFKA_PORT" >"$state/docker"
 }
 
 # docker_running is false also when the containers were removed behind our back.
 docker_running() { [ -e "$state/docker" ] && [ -n "$(compose ps --quiet "$1" 2>/dev/null)" ]; }
 
-running() { "$1_running" || docker_running "$1"; }
+# port SERVER LINE prints the port of a running server, which may be another than the one now asked
+# for; LINE is where docker_up noted it. It prints nothing when the server is not running.
+port() {
+  if "$1_running"; then "$1_port"; elif docker_running "$1"; then sed -n "$2p" "$state/docker"; fi
+}
 
 print_env() {
-  if running postgres; then
-    echo "export IDEM_TEST_POSTGRES='postgres://idem:idem@127.0.0.1:$IDEM_POSTGRES_PORT/postgres?sslmode=disable'"
-  fi
-  if running kafka; then echo "export IDEM_TEST_KAFKA=127.0.0.1:$IDEM_KAFKA_PORT"; fi
+  local port
+  port=$(port postgres 1)
+  [ -z "$port" ] || echo "export IDEM_TEST_POSTGRES='postgres://idem:idem@127.0.0.1:$port/postgres?sslmode=disable'"
+  port=$(port kafka 2)
+  [ -z "$port" ] || echo "export IDEM_TEST_KAFKA=127.0.0.1:$port"
 }
 
 up() {
@@ -101,12 +106,13 @@ down() {
 }
 
 status() {
-  local name all=0
+  local postgres kafka
+  postgres=$(port postgres 1)
+  kafka=$(port kafka 2)
   echo "engine: $(engine)"
-  for name in postgres kafka; do
-    if running "$name"; then echo "$name: running"; else echo "$name: stopped"; all=1; fi
-  done
-  return $all
+  echo "postgres: ${postgres:-stopped}"
+  echo "kafka: ${kafka:-stopped}"
+  [ -n "$postgres" ] && [ -n "$kafka" ]
 }
 
 usage() { sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p;}' "${BASH_SOURCE[0]}"; }

@@ -28,6 +28,9 @@ postgres_running() {
   is_process "$(postgres_pid "$dir")" "$dir/data"
 }
 
+# postgres_port prints the port of the running server.
+postgres_port() { sed -n 4p "$(postgres_dir)/data/postmaster.pid"; }
+
 postgres_bin() { find /usr/lib/postgresql/*/bin -name initdb 2>/dev/null | sort -V | tail -n 1 | xargs -r dirname; }
 
 postgres_up() {
@@ -41,9 +44,8 @@ postgres_up() {
   dir=$(postgres_dir)
   bin=$(postgres_bin)
   if postgres_running; then
-    [ "$(sed -n 4p "$dir/data/postmaster.pid")" = "$IDEM_POSTGRES_PORT" ] && return 0
-    say "PostgreSQL runs in $dir on another port: stop it first (brokers.sh down)"
-    return 1
+    [ "$(postgres_port)" = "$IDEM_POSTGRES_PORT" ] || say "PostgreSQL keeps its port until brokers.sh down"
+    return 0
   fi
   if listening "$IDEM_POSTGRES_PORT"; then
     say "port $IDEM_POSTGRES_PORT is taken by another program: set IDEM_POSTGRES_PORT"
@@ -79,8 +81,23 @@ postgres_init() {
     "max_connections = 300" "fsync = on" "log_min_messages = warning" >"$dir/data/postgresql.auto.conf"
 }
 
+# postgres_processes prints /proc entries of whatever works in the cluster's data.
+postgres_processes() { find /proc/[0-9]*/cwd -maxdepth 0 -lname "$1/data" 2>/dev/null || true; }
+
+postgres_silent() { [ -z "$(postgres_processes "$1")" ]; }
+
+# postgres_bury removes the pid file of a killed server once its children have noticed. Left alone,
+# the file would stop the next server for as long as any process has that number.
+postgres_bury() {
+  local dir=$1
+  [ -e "$dir/data/postmaster.pid" ] || return 0
+  wait_until 10 postgres_silent "$dir" || { say "processes of a killed PostgreSQL still work in $dir"; return 1; }
+  rm "$dir/data/postmaster.pid"
+}
+
 postgres_start() {
   local dir=$1 bin=$2
+  postgres_bury "$dir" || return 1
   if ! as_postgres "$bin/pg_ctl" -D "$dir/data" -l "$dir/log" -w -t 60 start </dev/null >"$dir/pg_ctl.log" 2>&1; then
     say "PostgreSQL did not start; the end of $dir/log:"
     tail -n 20 "$dir/log" >&2 || tail -n 20 "$dir/pg_ctl.log" >&2
