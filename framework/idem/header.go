@@ -27,7 +27,8 @@ const (
 	headerError        = HeaderPrefix + "error"         // bounded summary
 	headerDeadLetterID = HeaderPrefix + "dead-letter"   // id in the dead-letter store
 	headerMessageID    = HeaderPrefix + "message-id"    // message id of the first delivery
-	headerVerbatim     = HeaderPrefix + "verbatim-meta" // header lists that a metadata map cannot hold
+	headerEnqueuedAt   = HeaderPrefix + "enqueued-at"   // RFC 3339, the broker's time of the first delivery
+	headerReplays      = HeaderPrefix + "replays"       // how often it was replayed
 
 	// HeaderCorrelationID is copied from a message to the events its handler emits.
 	HeaderCorrelationID = "correlation_id"

@@ -27,6 +27,8 @@ type Policy struct {
 	// than this without any outcome: it probably kills the process. 0 means
 	// 50, negative means no limit. It works where the broker counts deliveries.
 	MaxDeliveries int
+	// MaxRetryAfter caps the window that a dependency tells us to wait. 0 means 1 h.
+	MaxRetryAfter time.Duration
 }
 
 // BugPolicy says what follows a handler bug.
@@ -128,6 +130,9 @@ func (p Policy) WithDefaults() Policy {
 	if p.MaxDeliveries == 0 {
 		p.MaxDeliveries = 50
 	}
+	if p.MaxRetryAfter == 0 {
+		p.MaxRetryAfter = time.Hour
+	}
 	p.Backoff = p.Backoff.WithDefaults()
 	return p
 }
@@ -139,6 +144,7 @@ func (p Policy) Validate() error {
 	e.check(p.MaxAttempts >= 1, "maxAttempts", "must be at least 1, is %d", p.MaxAttempts)
 	e.check(p.QuickDelay > 0 && p.QuickDelay <= 500*time.Millisecond, "quickDelay", "must be within 0..500ms, is %v", p.QuickDelay)
 	e.check(p.Timeout > 0, "timeout", "must be positive, is %v", p.Timeout)
+	e.check(p.MaxRetryAfter > 0, "maxRetryAfter", "must be positive, is %v", p.MaxRetryAfter)
 	e.check(p.OnBug == BugPauses || p.OnBug == BugDeadLetters, "onBug", "must be %q or %q, is %q", BugPauses, BugDeadLetters, p.OnBug)
 	if err := p.Backoff.Validate(); err != nil {
 		e = append(e, fmt.Errorf("backoff: %w", err))

@@ -1,0 +1,210 @@
+package idem
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+)
+
+// Attempt is the state of one delivery on its way through the chain: made by
+// the outermost middleware, read and completed by the others. It is used by
+// one goroutine at a time.
+type Attempt struct {
+	Consumer *Consumer
+	// Delivery is nil for a message from a foreign subscriber.
+	Delivery *Delivery
+	// Key and Fingerprint are set once the message was read; Key is "" when
+	// there is none.
+	Key, Fingerprint string
+	// MessageID, Topic, Position and EnqueuedAt describe the first delivery.
+	MessageID, Topic, Position string
+	EnqueuedAt                 time.Time
+	// Prior and Runs count handler runs with a fault of the message: recorded
+	// by earlier deliveries, and in this one.
+	Prior, Runs int
+	// Duplicate: the key was completed before; the handler did not run.
+	Duplicate bool
+	// Outcome, Class and Err are how it ended; set by the settling middleware.
+	Outcome Outcome
+	Class   Class
+	Err     error
+
+	envelope Envelope
+	payload  []byte
+	replays  int
+	readErr  error  // why the message has no key or payload
+	reason   string // dead-letter reason that goes with an error found before the handler ran
+	doc      *jsonDoc
+
+	unsettled bool // an external call began and its outcome is unknown
+}
+
+type attemptKey struct{}
+
+// AttemptFrom returns the attempt of a message's context, or nil.
+func AttemptFrom(ctx context.Context) *Attempt {
+	a, _ := ctx.Value(attemptKey{}).(*Attempt)
+	return a
+}
+
+// Attempt returns the attempt in the message's context, after making one and
+// putting it there if there is none.
+func (c *Consumer) Attempt(msg *message.Message) *Attempt {
+	if a := AttemptFrom(msg.Context()); a != nil {
+		return a
+	}
+	a := &Attempt{Consumer: c, MessageID: msg.UUID, Topic: c.Topic, payload: msg.Payload}
+	if d, ok := DeliveryFrom(msg.Context()); ok {
+		a.Delivery, a.envelope = d, d.Envelope
+		a.Topic, a.Position, a.EnqueuedAt = d.Topic, d.Position, d.EnqueuedAt
+	} else {
+		a.envelope = EnvelopeOf(msg)
+	}
+	a.readOrigin()
+	a.read()
+	msg.SetContext(context.WithValue(msg.Context(), attemptKey{}, a))
+	return a
+}
+
+// readOrigin restores what the first delivery was, for a message that came
+// back through the consumer's retry topic.
+func (a *Attempt) readOrigin() {
+	if a.Topic != a.Consumer.RetryTopic() {
+		return
+	}
+	h := a.envelope.Headers
+	if key, ok := headerValue(h, headerKey); ok {
+		a.Key, _ = decodeKeyHeader(key)
+	}
+	if v, ok := headerValue(h, headerMessageID); ok {
+		a.MessageID = v
+	}
+	if v, ok := headerValue(h, headerOriginTopic); ok {
+		a.Topic = v
+	}
+	if v, ok := headerValue(h, headerOriginPos); ok {
+		a.Position = v
+	}
+	if v, ok := headerValue(h, headerEnqueuedAt); ok {
+		a.EnqueuedAt, _ = time.Parse(time.RFC3339Nano, v)
+	}
+	if v, ok := headerValue(h, headerReplays); ok {
+		a.replays, _ = strconv.Atoi(v)
+	}
+}
+
+// read finds key and fingerprint. What is wrong is kept as a value: it is
+// settled like any other failure, with the whole message at hand.
+func (a *Attempt) read() {
+	op := a.Consumer.Operation
+	a.doc = newDoc(a.payload)
+	if a.Key == "" {
+		var err error
+		if a.Key, err = op.Key.extract(a.envelope.Headers, a.doc); err != nil {
+			a.noKey(err)
+		}
+	}
+	if a.readErr != nil {
+		return
+	}
+	var err error
+	if a.Fingerprint, err = op.Fingerprint.of(a.payload, a.doc); err != nil {
+		a.readErr, a.reason = Invalid(err), ReasonUndecodable
+	}
+}
+
+// noKey applies the missing-key policy. It never makes up a key that another
+// delivery of the same message would not have.
+func (a *Attempt) noKey(err error) {
+	switch {
+	case errors.Is(err, errNotJSON):
+		a.readErr, a.reason = Invalid(err), ReasonUndecodable
+	case a.Consumer.OnMissingKey == MissingFails:
+		a.readErr = Bug(err)
+	case a.Consumer.OnMissingKey == MissingDerives && a.MessageID != "":
+		a.Key = "id:" + deriveID(a.MessageID)
+	case a.Consumer.OnMissingKey == MissingDerives && a.Position != "":
+		a.Key = "at:" + deriveID(a.Topic, a.Position)
+	default:
+		a.readErr, a.reason = Invalid(err), ReasonMissingKey
+	}
+}
+
+// info is what a handler run sees.
+func (a *Attempt) info() Info {
+	return Info{
+		Consumer: a.Consumer.Name, Key: a.Key, ID: a.MessageID, Topic: a.Topic, Position: a.Position,
+		Attempt: a.Prior + a.Runs + 1, EnqueuedAt: a.EnqueuedAt,
+		headers: userHeaders(a.envelope.Headers), key: a.envelope.Key,
+	}
+}
+
+// claim names the attempt's record; token "" keeps whoever wrote it last.
+func (a *Attempt) claim(token string) Claim {
+	return Claim{
+		Consumer: a.Consumer.Name, Key: a.Key, Fingerprint: a.Fingerprint, Token: token,
+		MessageID: bounded(a.MessageID, 200), Source: bounded(a.Topic+"@"+a.Position, 300), Retention: a.Consumer.Retention,
+	}
+}
+
+// Unreadable reports whether the message has no usable key or payload, which
+// no further attempt can change.
+func (a *Attempt) Unreadable() bool { return a.readErr != nil }
+
+// LogFields returns the values of the operation's LogFields, in the order of
+// their names, as alternating names and values.
+func (a *Attempt) LogFields() []any {
+	var out []any
+	for _, name := range sortedKeys(a.Consumer.Operation.LogFields) {
+		if v, kind := a.doc.lookup(a.Consumer.Operation.LogFields[name]); kind.scalar() {
+			out = append(out, name, bounded(v, 120))
+		}
+	}
+	return out
+}
+
+func newToken() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails: see crypto/rand
+	return hex.EncodeToString(b[:])
+}
+
+// Summary is an error's text made safe to store and log: valid UTF-8 without
+// control characters, at most 512 bytes.
+func Summary(err error) string {
+	if err == nil {
+		return ""
+	}
+	return bounded(errorText(err), 512)
+}
+
+// errorText survives error values whose Error method panics (a nil pointer
+// behind a non-nil interface).
+func errorText(err error) (s string) {
+	defer func() {
+		if recover() != nil {
+			s = fmt.Sprintf("error of type %T", err)
+		}
+	}()
+	return err.Error()
+}
+
+func bounded(s string, n int) string {
+	clean := strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s[:min(len(s), 4*n)], "\uFFFD"))
+	if len(clean) <= n {
+		return clean
+	}
+	return strings.ToValidUTF8(clean[:n-len("…")], "") + "…"
+}

@@ -1,0 +1,147 @@
+package idem
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// Consumer is a registered [Operation] with its handler and its gate.
+type Consumer struct {
+	Operation
+	// Gate controls the consumer's intake.
+	Gate *Gate
+
+	engine *Engine
+	run    func(ctx context.Context, info Info, payload []byte) error
+	ext    *external
+}
+
+// Engine returns the engine that the consumer runs on.
+func (c *Consumer) Engine() *Engine { return c.engine }
+
+// NewConsumer ties an operation to its handler on an engine, for use without
+// an [App]: in a Watermill router of one's own, or a test.
+func NewConsumer[T any](e *Engine, op Operation, h Handler[T]) (*Consumer, error) {
+	if h == nil {
+		return nil, fmt.Errorf("idem: operation %q: handler is nil", op.Name)
+	}
+	if op.Transaction == TransactionExternal {
+		return nil, fmt.Errorf("idem: operation %q: transaction %q needs RegisterExternal", op.Name, op.Transaction)
+	}
+	return newConsumer(e, op, func(ctx context.Context, info Info, payload []byte) error {
+		v, err := decode[T](payload)
+		if err != nil {
+			return err
+		}
+		return h.Handle(ctx, Message[T]{Payload: v, Info: info})
+	}, nil)
+}
+
+// NewExternalConsumer is NewConsumer for an [External].
+func NewExternalConsumer[T, R any](e *Engine, op Operation, h External[T, R]) (*Consumer, error) {
+	if h == nil {
+		return nil, fmt.Errorf("idem: operation %q: handler is nil", op.Name)
+	}
+	op.Transaction = TransactionExternal
+	ext := &external{
+		call: func(ctx context.Context, info Info, payload []byte) ([]byte, error) {
+			v, err := decode[T](payload)
+			if err != nil {
+				return nil, NotApplied(err)
+			}
+			r, err := h.Call(ctx, Message[T]{Payload: v, Info: info})
+			if err != nil {
+				return nil, err
+			}
+			return encodeResult(r)
+		},
+		apply: func(ctx context.Context, info Info, payload, result []byte) error {
+			v, err := decode[T](payload)
+			if err != nil {
+				return err
+			}
+			var r R
+			if err := json.Unmarshal(result, &r); err != nil {
+				return Bug(fmt.Errorf("idem: recorded result does not decode into %T", r))
+			}
+			return h.Apply(ctx, Message[T]{Payload: v, Info: info}, r)
+		},
+	}
+	if rec, ok := h.(Reconciler[T, R]); ok {
+		ext.reconcile = func(ctx context.Context, info Info, payload []byte) ([]byte, CallOutcome, error) {
+			v, err := decode[T](payload)
+			if err != nil {
+				return nil, OutcomeUnknown, err
+			}
+			r, outcome, err := rec.Reconcile(ctx, Message[T]{Payload: v, Info: info})
+			if err != nil || outcome != OutcomeApplied {
+				return nil, outcome, err
+			}
+			result, err := encodeResult(r)
+			return result, outcome, err
+		}
+	}
+	return newConsumer(e, op, nil, ext)
+}
+
+func newConsumer(e *Engine, op Operation, run func(context.Context, Info, []byte) error, ext *external) (*Consumer, error) {
+	if err := op.Validate(); err != nil {
+		return nil, err
+	}
+	return &Consumer{Operation: op.withDefaults(), Gate: new(Gate), engine: e, run: run, ext: ext}, nil
+}
+
+func encodeResult(r any) ([]byte, error) {
+	b, err := json.Marshal(r)
+	if err != nil {
+		return nil, Bug(fmt.Errorf("idem: result of type %T does not encode", r))
+	}
+	return b, nil
+}
+
+// decode turns a payload into a fresh, validated T. Its errors name places,
+// never values.
+func decode[T any](payload []byte) (T, error) {
+	var v T
+	if raw, ok := any(&v).(*[]byte); ok {
+		*raw = bytes.Clone(payload)
+		return v, nil
+	}
+	if err := json.Unmarshal(payload, &v); err != nil {
+		return v, Invalid(describeJSON(err))
+	}
+	var err error
+	switch val := any(&v).(type) {
+	case interface{ Validate() error }:
+		err = val.Validate()
+	default:
+		if val, ok := any(v).(interface{ Validate() error }); ok {
+			err = val.Validate()
+		}
+	}
+	if err != nil {
+		return v, Invalid(fmt.Errorf("idem: payload breaks its contract: %w", err))
+	}
+	return v, nil
+}
+
+func describeJSON(err error) error {
+	var syntax *json.SyntaxError
+	var typ *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		return &decodeError{fmt.Sprintf("idem: payload is not valid JSON near byte %d", syntax.Offset)}
+	case errors.As(err, &typ):
+		return &decodeError{fmt.Sprintf("idem: payload field %q near byte %d does not fit type %s", typ.Field, typ.Offset, typ.Type)}
+	default:
+		return &decodeError{fmt.Sprintf("idem: payload does not decode (%T)", err)}
+	}
+}
+
+// decodeError marks an error of decoding, which has a dead-letter reason of its own.
+type decodeError struct{ text string }
+
+func (e *decodeError) Error() string { return e.text }

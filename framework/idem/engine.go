@@ -1,0 +1,237 @@
+package idem
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+)
+
+// Engine runs consumers against one store. Make it with [NewEngine]; safe for
+// concurrent use.
+type Engine struct {
+	// Store holds records, outbox and dead letters.
+	Store Store
+	// Transport is the broker; nil when the messages come from a foreign subscriber.
+	Transport Transport
+	// Classifier tells whose fault an error is; the zero value has the defaults.
+	Classifier Classifier
+	// Logger is never nil.
+	Logger *slog.Logger
+
+	ackInTx bool
+	hard    context.Context // ends when in-flight work must stop
+	stop    context.CancelCauseFunc
+}
+
+// NewEngine returns an engine; transport, logger may be nil.
+func NewEngine(store Store, transport Transport, classifier Classifier, logger *slog.Logger) (*Engine, error) {
+	if store == nil {
+		return nil, errors.New("idem: engine: store is nil")
+	}
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	e := &Engine{Store: store, Transport: transport, Classifier: classifier, Logger: logger}
+	e.hard, e.stop = context.WithCancelCause(context.Background())
+	if transport != nil {
+		db := transport.Capabilities().Database
+		e.ackInTx = db != "" && db == store.Database()
+	}
+	return e, nil
+}
+
+// Work derives the context in which a message is processed: it keeps the
+// values of the message's context but not its end, since routers cancel it as
+// soon as they close. It is cancelled with cause [ErrLeaseLost] or
+// [ErrShuttingDown] only when the work must stop now.
+func (e *Engine) Work(ctx context.Context) (context.Context, context.CancelFunc) {
+	work, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stopLease := context.AfterFunc(ctx, func() {
+		if cause := context.Cause(ctx); errors.Is(cause, ErrLeaseLost) {
+			cancel(ErrLeaseLost)
+		}
+	})
+	stopHard := context.AfterFunc(e.hard, func() { cancel(ErrShuttingDown) })
+	return work, func() { stopLease(); stopHard(); cancel(context.Canceled) }
+}
+
+// Classify is the class of an error that processing in ctx ended with: what
+// fails because we stop is never the message's fault, whatever it looks like.
+func (e *Engine) Classify(ctx context.Context, err error) Class {
+	if err == nil {
+		return ClassNone
+	}
+	if cause := context.Cause(ctx); errors.Is(cause, ErrShuttingDown) || errors.Is(cause, ErrLeaseLost) {
+		return ClassShutdown
+	}
+	return e.Classifier.Classify(err)
+}
+
+// Process is the idempotency stage: claim the key, run the handler, commit.
+// It returns nil when the effect is committed now or was before; the attempt
+// tells which. Every other end is an error, and then nothing is left behind in
+// the database but what an external call must remember.
+func (c *Consumer) Process(msg *message.Message) error {
+	a := c.Attempt(msg)
+	if a.readErr != nil {
+		return a.readErr
+	}
+	if err := c.checkDeliveries(a); err != nil {
+		return err
+	}
+	var err error
+	if c.ext != nil {
+		err = c.processExternal(msg.Context(), a)
+	} else {
+		err = c.processOwn(msg.Context(), a)
+	}
+	if errors.Is(err, ErrDuplicate) {
+		a.Duplicate = true
+		return nil
+	}
+	return err
+}
+
+// checkDeliveries parks a message that was delivered again and again without
+// an outcome: most likely it kills the process that handles it.
+func (c *Consumer) checkDeliveries(a *Attempt) error {
+	limit := c.Policy.MaxDeliveries
+	if a.Delivery == nil || limit < 0 || a.Delivery.Attempt <= limit {
+		return nil
+	}
+	a.reason = ReasonDeliveryLimit
+	return Permanent(fmt.Errorf("idem: delivered %d times without an outcome (limit %d)", a.Delivery.Attempt, limit))
+}
+
+func (c *Consumer) processOwn(ctx context.Context, a *Attempt) error {
+	token := newToken()
+	err := c.engine.Store.Do(ctx, func(tx Tx) error {
+		cl := a.claim(token)
+		rec, err := tx.Claim(ctx, cl)
+		if err != nil {
+			return storeError("claim", err)
+		}
+		if err := a.admit(rec); err != nil {
+			return err
+		}
+		u := &unit{tx: tx, a: a}
+		if err := c.runHandler(ctx, a, func() error {
+			return c.run(context.WithValue(ctx, unitKey{}, u), a.info(), a.payload)
+		}); err != nil {
+			return err
+		}
+		return c.finish(ctx, u, cl, Update{Status: StatusDone, Attempts: a.Prior + a.Runs + 1})
+	})
+	if errors.Is(err, ErrUnknownCommit) {
+		return c.resolve(ctx, a, token, err)
+	}
+	return err
+}
+
+// admit decides from the record whether the handler may run.
+func (a *Attempt) admit(rec Record) error {
+	if rec.Status != StatusNew && rec.Fingerprint != "" && a.Fingerprint != "" && rec.Fingerprint != a.Fingerprint {
+		a.reason = ReasonKeyReuse
+		return Permanent(fmt.Errorf("%w: key was first used by another message", ErrKeyReuse))
+	}
+	switch rec.Status {
+	case StatusDone, StatusDead, StatusDiscarded:
+		return ErrDuplicate
+	}
+	a.Prior = rec.Attempts
+	return nil
+}
+
+// runHandler runs f and counts the run if its fault is the message's. A panic
+// or Goexit passes through and is counted by whoever recovers it.
+func (c *Consumer) runHandler(ctx context.Context, a *Attempt, f func() error) error {
+	returned := false
+	defer func() {
+		if !returned {
+			a.Runs++
+		}
+	}()
+	err := f()
+	returned = true
+	switch c.engine.Classify(ctx, err) {
+	case ClassTransient, ClassBug:
+		a.Runs++
+	}
+	return err
+}
+
+// finish writes everything that commits together with the effect.
+func (c *Consumer) finish(ctx context.Context, u *unit, cl Claim, up Update) error {
+	if len(u.out) > 0 {
+		if err := u.tx.Emit(ctx, u.out...); err != nil {
+			return storeError("emit", err)
+		}
+	}
+	if err := u.tx.Save(ctx, cl, up); err != nil {
+		return storeError("save", err)
+	}
+	if c.engine.ackInTx && u.a.Delivery != nil && u.a.Delivery.AckTx != nil {
+		if err := u.a.Delivery.AckTx(ctx, u.tx.Native()); err != nil {
+			return storeError("ack", err)
+		}
+	}
+	return nil
+}
+
+// resolve finds out whether a commit whose answer was lost took effect, by
+// claiming the key again (which waits for the old connection to end) and
+// comparing tokens. It never guesses: when it cannot find out, the message is
+// redelivered and the claim will tell then.
+func (c *Consumer) resolve(ctx context.Context, a *Attempt, token string, cause error) error {
+	var rec Record
+	for try := 1; ; try++ {
+		err := c.engine.Store.Do(ctx, func(tx Tx) error {
+			var err error
+			if rec, err = tx.Claim(ctx, a.claim(token)); err != nil {
+				return err
+			}
+			return errRollback
+		})
+		if errors.Is(err, errRollback) {
+			break
+		}
+		if try == 5 || !sleep(ctx, Jitter(100*time.Millisecond<<try, rand.Float64())) {
+			return fmt.Errorf("%w (read-back failed: %s)", cause, Summary(err))
+		}
+	}
+	switch {
+	case rec.Status == StatusDone && rec.Token == token:
+		return nil
+	case rec.Status == StatusDone:
+		return ErrDuplicate
+	default:
+		return storeError("commit did not take effect", cause)
+	}
+}
+
+var errRollback = errors.New("idem: roll back")
+
+// storeError marks a failure of the store, keeping the sentinels that say more.
+func storeError(what string, err error) error {
+	if errors.Is(err, ErrInFlight) || errors.Is(err, ErrStore) {
+		return err
+	}
+	return fmt.Errorf("%w: %s: %w", ErrStore, what, err)
+}
+
+// sleep waits for d and reports whether ctx is still alive.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}

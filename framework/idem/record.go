@@ -1,0 +1,233 @@
+package idem
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// Record makes the outcome of a failed attempt durable, in one transaction, so
+// that the source may be acked or given back afterwards:
+//
+//   - Retry: the attempts so far and the error; with copyAfter ≥ 0 also an outbox
+//     row that brings the message back on the consumer's retry topic after that
+//     time (then the source is to be acked).
+//   - Dead, Discard: the dead letter, the key's mark and the copy for the
+//     dead-letter topic.
+//   - Pause: the attempts so far.
+//
+// The outcome it returns is Duplicate when another attempt completed the key
+// meanwhile. Until it returns nil nothing has happened.
+func (c *Consumer) Record(ctx context.Context, a *Attempt, o Outcome, cause error, copyAfter time.Duration) (Outcome, error) {
+	if a.Key == "" && o.Kind != Dead && o.Kind != Discard {
+		return o, nil // nothing to remember it by
+	}
+	result := o
+	err := c.engine.Store.Do(ctx, func(tx Tx) error {
+		result = o
+		var err error
+		if o.Kind == Dead || o.Kind == Discard {
+			result, err = c.park(ctx, tx, a, o, cause)
+		} else {
+			result, err = c.postpone(ctx, tx, a, o, cause, copyAfter)
+		}
+		return err
+	})
+	return result, err
+}
+
+func (c *Consumer) postpone(ctx context.Context, tx Tx, a *Attempt, o Outcome, cause error, copyAfter time.Duration) (Outcome, error) {
+	cl := a.claim(newToken())
+	rec, err := tx.Claim(ctx, cl)
+	if err != nil {
+		return o, err
+	}
+	if err := a.admit(rec); errors.Is(err, ErrDuplicate) {
+		return Outcome{Kind: Duplicate}, nil
+	} else if err != nil { // the key was taken by other content meanwhile
+		return c.park(ctx, tx, a, Outcome{Kind: Dead, Reason: ReasonKeyReuse}, err)
+	}
+	attempts := rec.Attempts + a.Runs
+	if err := tx.Save(ctx, cl, Update{
+		Status: a.openStatus(), Attempts: attempts, LastError: Summary(cause), Result: rec.Result,
+	}); err != nil {
+		return o, err
+	}
+	if copyAfter >= 0 {
+		return o, tx.Emit(ctx, a.retryCopy(attempts, copyAfter))
+	}
+	return o, nil
+}
+
+// openStatus is the status of a record whose message will run again.
+func (a *Attempt) openStatus() Status {
+	if a.unsettled {
+		return StatusStarted
+	}
+	return StatusPending
+}
+
+func (c *Consumer) park(ctx context.Context, tx Tx, a *Attempt, o Outcome, cause error) (Outcome, error) {
+	state, status := DeadLetterParked, StatusDead
+	if o.Kind == Discard {
+		state, status = DeadLetterDiscarded, StatusDiscarded
+	}
+	if a.reason != "" && o.Kind == Dead {
+		o.Reason = a.reason
+	}
+	if undecodable := (*decodeError)(nil); errors.As(cause, &undecodable) {
+		o.Reason = ReasonUndecodable
+	}
+	if a.unsettled && o.Kind == Dead {
+		o.Reason = ReasonUnknownOutcome
+	}
+	d := a.deadLetter(o.Reason, state, c.engine.Classify(ctx, cause), cause)
+	if a.Key != "" {
+		cl := a.claim(newToken())
+		rec, err := tx.Claim(ctx, cl)
+		if err != nil {
+			return o, err
+		}
+		d.Attempts, d.FirstFailed = rec.Attempts+a.Runs, rec.FirstFailed
+		switch err := a.admit(rec); {
+		case errors.Is(err, ErrDuplicate):
+			return Outcome{Kind: Duplicate}, nil
+		case err != nil: // the record is another message's and stays as it is
+			d.Attempts, d.FirstFailed = a.Runs, time.Time{}
+		default:
+			if err := tx.Save(ctx, cl, Update{
+				Status: status, Attempts: d.Attempts, LastError: d.Error, Result: rec.Result,
+			}); err != nil {
+				return o, err
+			}
+		}
+	}
+	stored, err := tx.Park(ctx, d)
+	if err != nil || !stored || o.Kind == Discard || c.DeadLetterTopic == NoDeadLetterTopic {
+		return o, err
+	}
+	return o, tx.Emit(ctx, deadLetterCopy(d, c.DeadLetterTopic))
+}
+
+func (a *Attempt) deadLetter(reason string, state DeadLetterState, class Class, cause error) DeadLetter {
+	correlation, _ := headerValue(a.envelope.Headers, HeaderCorrelationID)
+	trace, _ := headerValue(a.envelope.Headers, headerTraceParent)
+	identity := a.Key
+	if identity == "" { // told apart by where it came from, and by content where the broker gives no id
+		identity = deriveID(a.MessageID, a.Topic, string(a.payload))
+		if a.MessageID == "" {
+			identity = deriveID(a.Topic, a.Position)
+		}
+	}
+	return DeadLetter{
+		ID:       deriveID("dead", a.Consumer.Name, identity, a.Fingerprint, strconv.Itoa(a.replays)),
+		Consumer: a.Consumer.Name, Key: a.Key, Fingerprint: a.Fingerprint, State: state,
+		Reason: reason, Class: class, Error: Summary(cause), Attempts: a.Prior + a.Runs,
+		MessageID: a.MessageID, Topic: a.Topic, Position: a.Position, EnqueuedAt: a.EnqueuedAt,
+		CorrelationID: bounded(correlation, 200), TraceParent: bounded(trace, 100),
+		Envelope: Envelope{Key: a.envelope.Key, Headers: userHeaders(a.envelope.Headers)},
+		Payload:  a.payload, Replays: a.replays,
+	}
+}
+
+// retryCopy brings the message back to this consumer alone.
+func (a *Attempt) retryCopy(attempts int, after time.Duration) Outgoing {
+	return comeBack(a.deadLetter("", "", ClassNone, nil),
+		deriveID("retry", a.Consumer.Name, a.Key, strconv.Itoa(attempts), strconv.Itoa(a.replays)), after)
+}
+
+// ReplayOf returns the message that brings a dead letter back to its consumer
+// under the same idempotency key.
+func ReplayOf(d DeadLetter) Outgoing {
+	d.Replays++
+	return comeBack(d, deriveID("replay", d.ID, strconv.Itoa(d.Replays)), 0)
+}
+
+func comeBack(d DeadLetter, id string, after time.Duration) Outgoing {
+	h := ownHeaders{list: userHeaders(d.Envelope.Headers)}
+	if d.Key != "" {
+		h.add(headerKey, encodeKeyHeader(d.Key))
+	}
+	h.add(headerMessageID, d.MessageID)
+	h.add(headerOriginTopic, d.Topic)
+	h.add(headerOriginPos, d.Position)
+	h.addTime(headerEnqueuedAt, d.EnqueuedAt)
+	if d.Replays > 0 {
+		h.add(headerReplays, strconv.Itoa(d.Replays))
+	}
+	op := Operation{Name: d.Consumer, Topic: d.Topic}
+	return Outgoing{ID: id, Topic: op.RetryTopic(), Key: d.Envelope.Key, Headers: h.list, Payload: d.Payload, Delay: after}
+}
+
+// deadLetterCopy is what the dead-letter topic gets: the message as it was and
+// our bounded headers.
+func deadLetterCopy(d DeadLetter, topic string) Outgoing {
+	h := ownHeaders{list: userHeaders(d.Envelope.Headers)}
+	h.add(headerDeadLetterID, d.ID)
+	h.add(headerReason, d.Reason)
+	h.add(headerClass, string(d.Class))
+	h.add(headerError, bounded(d.Error, 256))
+	h.add(headerAttempts, strconv.Itoa(d.Attempts))
+	h.add(headerConsumer, d.Consumer)
+	h.add(headerMessageID, d.MessageID)
+	h.add(headerOriginTopic, d.Topic)
+	h.add(headerOriginPos, d.Position)
+	h.addTime(headerFirstFailed, d.FirstFailed)
+	h.addTime(headerLastFailed, d.LastFailed)
+	if d.Replays > 0 {
+		h.add(headerReplays, strconv.Itoa(d.Replays))
+	}
+	return Outgoing{ID: d.ID, Topic: topic, Key: d.Envelope.Key, Headers: h.list, Payload: d.Payload}
+}
+
+// ownHeaders builds idem's headers; each value is at most 400 bytes, so that
+// all of them together stay far below any broker's limit.
+type ownHeaders struct{ list []Header }
+
+func (h *ownHeaders) add(name, value string) {
+	if value != "" {
+		h.list = append(h.list, Header{Name: name, Value: []byte(bounded(value, 400))})
+	}
+}
+
+func (h *ownHeaders) addTime(name string, t time.Time) {
+	if !t.IsZero() {
+		h.add(name, t.UTC().Format(time.RFC3339Nano))
+	}
+}
+
+// checkTopics refuses dead-letter topics that feed back into a consumer.
+func checkTopics(consumers []*Consumer) error {
+	var errs fieldErrors
+	next := map[string][]string{} // topic → dead-letter topics of its consumers
+	for _, c := range consumers {
+		if c.DeadLetterTopic != NoDeadLetterTopic {
+			next[c.Topic] = append(next[c.Topic], c.DeadLetterTopic)
+		}
+	}
+	for _, c := range consumers {
+		seen := map[string]bool{}
+		var walk func(topic string) bool
+		walk = func(topic string) bool {
+			if topic == c.Topic {
+				return true
+			}
+			if seen[topic] {
+				return false
+			}
+			seen[topic] = true
+			for _, t := range next[topic] {
+				if walk(t) {
+					return true
+				}
+			}
+			return false
+		}
+		if c.DeadLetterTopic != NoDeadLetterTopic && walk(c.DeadLetterTopic) {
+			errs = append(errs, fmt.Errorf("operation %q: dead letters of topic %q come back to it through %q: choose a deadLetterTopic that no consumer of this chain reads", c.Name, c.Topic, c.DeadLetterTopic))
+		}
+	}
+	return errs.join()
+}

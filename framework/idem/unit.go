@@ -1,0 +1,120 @@
+package idem
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// unit is the unit of work that a handler's context carries.
+type unit struct {
+	tx  Tx
+	a   *Attempt
+	out []Outgoing
+}
+
+type unitKey struct{}
+
+func unitFrom(ctx context.Context) *unit {
+	u, _ := ctx.Value(unitKey{}).(*unit)
+	return u
+}
+
+// NativeTx returns the driver's transaction of the unit of work in ctx, or nil
+// outside a handler. Handlers use the typed form of their store's package.
+func NativeTx(ctx context.Context) any {
+	if u := unitFrom(ctx); u != nil {
+		return u.tx.Native()
+	}
+	return nil
+}
+
+// Event is a message that a handler emits.
+type Event struct {
+	// Topic is required.
+	Topic string
+	// ID is the message id. "" derives it from consumer, key and place, so
+	// that it is the same in every attempt.
+	ID string
+	// Key is the ordering key. Nil takes the key of the message being handled.
+	Key []byte
+	// Headers are sent as they are; names under [HeaderPrefix] are refused.
+	Headers []Header
+	// Payload is sent as it is if it is a []byte, else as JSON.
+	Payload any
+	// Delay is the least time between commit and publish.
+	Delay time.Duration
+}
+
+// Emit adds an event to the outbox of the unit of work in ctx: it is published
+// after the commit, at least once, and not at all if the handler fails.
+// Correlation and trace headers of the message being handled are passed on
+// unless the event sets them.
+func Emit(ctx context.Context, e Event) error {
+	u := unitFrom(ctx)
+	if u == nil {
+		return Bug(fmt.Errorf("idem: Emit to %q outside a unit of work: call it in Handle or Apply", e.Topic))
+	}
+	op := u.a.Consumer.Operation
+	if !validName(e.Topic) {
+		return Bug(fmt.Errorf("idem: Emit: %q is not a topic name", e.Topic))
+	}
+	if op.Emits != nil && !slices.Contains(op.Emits, e.Topic) {
+		return Bug(fmt.Errorf("idem: operation %q may not emit to %q: add it to Emits", op.Name, e.Topic))
+	}
+	body, ok := e.Payload.([]byte)
+	if !ok {
+		var err error
+		if body, err = json.Marshal(e.Payload); err != nil {
+			return Bug(fmt.Errorf("idem: Emit to %q: payload of type %T does not encode: %w", e.Topic, e.Payload, err))
+		}
+	}
+	if len(userHeaders(e.Headers)) != len(e.Headers) {
+		return Bug(fmt.Errorf("idem: Emit to %q: header names that begin with %q are reserved", e.Topic, HeaderPrefix))
+	}
+	out := Outgoing{ID: e.ID, Topic: e.Topic, Key: e.Key, Headers: slices.Clone(e.Headers), Payload: body, Delay: e.Delay}
+	if out.ID == "" {
+		out.ID = deriveID("event", op.Name, u.a.Key, e.Topic, strconv.Itoa(len(u.out)))
+	}
+	if out.Key == nil {
+		out.Key = u.a.envelope.Key
+	}
+	out.Headers = u.a.passOn(out.Headers)
+	u.out = append(u.out, out)
+	return nil
+}
+
+// passOn adds the headers that link an emitted event to its cause.
+func (a *Attempt) passOn(headers []Header) []Header {
+	add := func(name, value string) {
+		if _, has := headerValue(headers, name); !has && value != "" {
+			headers = append(headers, Header{Name: name, Value: []byte(value)})
+		}
+	}
+	correlation, _ := headerValue(a.envelope.Headers, HeaderCorrelationID)
+	if correlation == "" {
+		correlation = a.MessageID
+	}
+	add(HeaderCorrelationID, correlation)
+	add(HeaderCausationID, a.MessageID)
+	for _, name := range []string{headerTraceParent, headerTraceState} {
+		v, _ := headerValue(a.envelope.Headers, name)
+		add(name, v)
+	}
+	return headers
+}
+
+// deriveID makes a message id from what identifies it; 128 bits of SHA-256
+// over length-prefixed parts.
+func deriveID(parts ...string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%d:%s", len(p), p)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}

@@ -1,0 +1,215 @@
+// Package outbox publishes what handlers emitted: the rows that committed
+// together with their effects. The same rows, with a delay, are the delayed
+// retries of brokers that have none, and the copies of dead letters.
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/idem-go/idem/framework/idem"
+)
+
+// Config is what a [Relay] needs.
+type Config struct {
+	// Store and Publisher are required.
+	Store     idem.Outbox
+	Publisher message.Publisher
+	// Batch is how many rows are leased and published at once. 0 means 100.
+	Batch int
+	// Lease is how long leased rows stay hidden from other relays when this
+	// one dies. 0 means 30 s.
+	Lease time.Duration
+	// Poll is how often rows written by other processes, or due by now, are
+	// looked for. Rows of this process are published at once. 0 means 200 ms.
+	Poll time.Duration
+	// Backoff spaces the publishes of a row that fails. The zero value is 200 ms to 30 s.
+	Backoff idem.Backoff
+	// Logger; nil discards.
+	Logger *slog.Logger
+}
+
+func (c Config) withDefaults() Config {
+	if c.Batch == 0 {
+		c.Batch = 100
+	}
+	if c.Lease == 0 {
+		c.Lease = 30 * time.Second
+	}
+	if c.Poll == 0 {
+		c.Poll = 200 * time.Millisecond
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	c.Backoff = c.Backoff.WithDefaults()
+	return c
+}
+
+// Validate returns every problem, joined.
+func (c Config) Validate() error {
+	c = c.withDefaults()
+	var errs []error
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			errs = append(errs, fmt.Errorf("outbox: "+format, args...))
+		}
+	}
+	check(c.Store != nil, "store is nil")
+	check(c.Publisher != nil, "publisher is nil")
+	check(c.Batch > 0, "batch must be positive, is %d", c.Batch)
+	check(c.Lease > 0, "lease must be positive, is %v", c.Lease)
+	check(c.Poll > 0, "poll must be positive, is %v", c.Poll)
+	if err := c.Backoff.Validate(); err != nil {
+		errs = append(errs, fmt.Errorf("outbox: backoff: %w", err))
+	}
+	return errors.Join(errs...)
+}
+
+// Relay moves rows from the outbox to the broker. Any number may run on one
+// store. It publishes at least once, rows of one topic and key in the order
+// they were written; a crash between publish and bookkeeping repeats a row
+// under the same message id.
+type Relay struct{ cfg Config }
+
+// New returns a relay; it does nothing before Run.
+func New(cfg Config) (*Relay, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	return &Relay{cfg: cfg.withDefaults()}, nil
+}
+
+// Run publishes until ctx ends; what is being published then is finished.
+func (r *Relay) Run(ctx context.Context) error {
+	failures := 0
+	for {
+		n, err := r.Drain(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			failures++
+			r.cfg.Logger.Warn("outbox: relay failed", "error", idem.Summary(err), "failures", failures)
+		default:
+			failures = 0
+		}
+		if n == r.cfg.Batch && err == nil {
+			continue
+		}
+		wait := r.cfg.Poll
+		if failures > 0 {
+			wait += idem.Jitter(r.cfg.Backoff.Cap(failures), rand.Float64())
+		}
+		if !r.wait(ctx, wait, failures == 0) {
+			return nil
+		}
+	}
+}
+
+func (r *Relay) wait(ctx context.Context, d time.Duration, wakeable bool) bool {
+	var wake <-chan struct{}
+	if wakeable {
+		wake = r.cfg.Store.OutboxWake()
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-wake:
+	case <-t.C:
+	}
+	return true
+}
+
+// Drain leases one batch, publishes it and returns how many rows it leased.
+// An error means that something is left; it will be tried again.
+func (r *Relay) Drain(ctx context.Context) (int, error) {
+	rows, err := r.cfg.Store.LeaseOutbox(ctx, r.cfg.Batch, r.cfg.Lease)
+	if err != nil || len(rows) == 0 {
+		return 0, err
+	}
+	// From here on the end of ctx must not leave published rows unmarked.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.cfg.Lease)
+	defer cancel()
+	var errs []error
+	for _, group := range byTopic(rows) {
+		errs = append(errs, r.publish(ctx, group))
+	}
+	return len(rows), errors.Join(errs...)
+}
+
+// publish sends the rows of one topic together, and one by one when that
+// fails, so that a row the broker refuses holds back only its own key.
+func (r *Relay) publish(ctx context.Context, rows []idem.OutboxRow) error {
+	err := r.send(ctx, rows)
+	if err == nil {
+		return r.cfg.Store.Published(ctx, rows...)
+	}
+	if len(rows) == 1 {
+		return r.postpone(ctx, err, rows...)
+	}
+	var errs []error
+	held := map[string]bool{}
+	var done []idem.OutboxRow
+	for _, row := range rows {
+		if row.Key != nil && held[string(row.Key)] {
+			errs = append(errs, r.cfg.Store.Postponed(ctx, 0, row))
+			continue
+		}
+		if err := r.send(ctx, []idem.OutboxRow{row}); err != nil {
+			held[string(row.Key)] = true
+			errs = append(errs, r.postpone(ctx, err, row))
+			continue
+		}
+		done = append(done, row)
+	}
+	if len(done) > 0 {
+		errs = append(errs, r.cfg.Store.Published(ctx, done...))
+	}
+	return errors.Join(errs...)
+}
+
+func (r *Relay) send(ctx context.Context, rows []idem.OutboxRow) error {
+	msgs := make([]*message.Message, len(rows))
+	for i, row := range rows {
+		msgs[i] = message.NewMessage(row.ID, row.Payload)
+		msgs[i].Metadata = idem.Metadata(row.Headers)
+		msgs[i].SetContext(idem.WithEnvelope(ctx, idem.Envelope{Key: row.Key, Headers: row.Headers}))
+	}
+	return r.cfg.Publisher.Publish(rows[0].Topic, msgs...)
+}
+
+func (r *Relay) postpone(ctx context.Context, cause error, rows ...idem.OutboxRow) error {
+	for _, row := range rows {
+		delay := idem.Jitter(r.cfg.Backoff.Cap(row.Attempts+1), rand.Float64())
+		r.cfg.Logger.Error("outbox: publish failed", "topic", row.Topic, "message_id", row.ID, "failures", row.Attempts+1, "error", idem.Summary(cause))
+		if err := r.cfg.Store.Postponed(ctx, delay, row); err != nil {
+			return errors.Join(cause, err)
+		}
+	}
+	return fmt.Errorf("outbox: publish to %q: %w", rows[0].Topic, cause)
+}
+
+// byTopic groups rows by topic; the order within a topic stays.
+func byTopic(rows []idem.OutboxRow) [][]idem.OutboxRow {
+	index := map[string]int{}
+	var out [][]idem.OutboxRow
+	for _, row := range rows {
+		i, ok := index[row.Topic]
+		if !ok {
+			i = len(out)
+			index[row.Topic] = i
+			out = append(out, nil)
+		}
+		out[i] = append(out[i], row)
+	}
+	return out
+}

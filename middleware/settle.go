@@ -1,0 +1,207 @@
+package middleware
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/idem-go/idem/framework/idem"
+)
+
+const (
+	// holdMax is the longest delay that a broker without durable delays is
+	// asked to hold by itself; longer ones go through the outbox.
+	holdMax = time.Second
+	// recordTimeout bounds one write of an outcome, recordTries how often it
+	// is tried with the message in hand before it is given back.
+	recordTimeout = 10 * time.Second
+	recordTries   = 8
+	recordDelay   = 5 * time.Second
+	// pauseRecheck is when a message that paused its consumer may come back
+	// to another process.
+	pauseRecheck = time.Second
+)
+
+// Settle is the only place that decides what happens to a message. It turns
+// (error class, attempts so far, policy) into one outcome with idem.Decide,
+// makes that outcome durable, and only then acks or nacks, exactly once on
+// every path: success, duplicate, failure, panic, Goexit, shutdown. It never
+// returns an error to the router.
+func Settle(c *idem.Consumer) message.HandlerMiddleware {
+	s := &settler{c: c, e: c.Engine()}
+	return func(next message.HandlerFunc) message.HandlerFunc {
+		return func(msg *message.Message) ([]*message.Message, error) {
+			ctx, cancel := s.e.Work(msg.Context())
+			defer cancel()
+			msg.SetContext(ctx)
+			a := c.Attempt(msg)
+			returned := false
+			defer func() {
+				if !returned { // a panic above Recover, or runtime.Goexit
+					a.Runs = max(a.Runs, 1)
+					s.settle(msg, a, idem.Bug(fmt.Errorf("idem: handler did not return: %s", panicText(recover()))))
+				}
+			}()
+			_, err := next(msg)
+			returned = true
+			s.settle(msg, a, err)
+			return nil, nil
+		}
+	}
+}
+
+type settler struct {
+	c *idem.Consumer
+	e *idem.Engine
+	// streak counts unavailable outcomes in a row, to space them further apart.
+	streak atomic.Int64
+}
+
+func (s *settler) settle(msg *message.Message, a *idem.Attempt, err error) {
+	ctx := msg.Context()
+	a.Err, a.Class = err, s.e.Classify(ctx, err)
+	a.Outcome = s.decide(a)
+	if a.Outcome.Kind != idem.Unavailable {
+		s.streak.Store(0)
+	}
+	switch a.Outcome.Kind {
+	case idem.Done, idem.Duplicate:
+		msg.Ack()
+	case idem.Dead, idem.Discard:
+		if s.record(ctx, msg, a, -1) {
+			msg.Ack()
+		}
+	case idem.Retry:
+		s.retry(ctx, msg, a)
+	case idem.Pause:
+		if s.record(ctx, msg, a, -1) {
+			s.pause(msg, a)
+		}
+	case idem.Unavailable:
+		s.giveBack(msg, a, s.delay(a), false)
+	default: // Abandon
+		s.giveBack(msg, a, 0, false)
+	}
+}
+
+func (s *settler) decide(a *idem.Attempt) idem.Outcome {
+	if a.Err == nil && a.Duplicate {
+		return idem.Outcome{Kind: idem.Duplicate}
+	}
+	attempts := a.Prior + a.Runs
+	if a.Unreadable() { // another attempt would find the same
+		attempts = max(attempts, s.c.Policy.MaxAttempts)
+	}
+	return idem.Decide(a.Class, attempts, s.c.Policy)
+}
+
+// retry keeps the message with a broker that can hold it, else sends a copy
+// through the outbox. Order by key forbids the copy: others would overtake it.
+func (s *settler) retry(ctx context.Context, msg *message.Message, a *idem.Attempt) {
+	delay := s.delay(a)
+	held := a.Delivery != nil && (s.durableDelay() || !s.c.Unordered || delay <= holdMax)
+	copyAfter := delay
+	if held {
+		copyAfter = -1
+	}
+	if !s.record(ctx, msg, a, copyAfter) {
+		return
+	}
+	if a.Outcome.Kind == idem.Retry && held {
+		s.giveBack(msg, a, delay, true)
+		return
+	}
+	msg.Ack()
+}
+
+func (s *settler) durableDelay() bool {
+	return s.e.Transport != nil && s.e.Transport.Capabilities().DurableDelay
+}
+
+// pause stops the consumer and keeps the message with the broker.
+func (s *settler) pause(msg *message.Message, a *idem.Attempt) {
+	if a.Outcome.Kind != idem.Pause { // completed by another attempt meanwhile
+		msg.Ack()
+		return
+	}
+	s.c.Gate.Pause(idem.Summary(a.Err))
+	s.giveBack(msg, a, pauseRecheck, false)
+}
+
+// record makes the outcome durable. While that fails the message stays in
+// hand, with growing pauses and the intake shut, and the handler is not run
+// again; after a while it is given back. It reports whether the source may be
+// settled; if not, it already has been given back.
+func (s *settler) record(ctx context.Context, msg *message.Message, a *idem.Attempt, copyAfter time.Duration) bool {
+	for try := 1; ; try++ {
+		rctx, cancel := context.WithTimeout(ctx, recordTimeout)
+		o, err := s.c.Record(rctx, a, a.Outcome, a.Err, copyAfter)
+		cancel()
+		if err == nil {
+			a.Outcome = o
+			return true
+		}
+		s.e.Logger.Warn("idem: could not record an outcome", "consumer", s.c.Name, "event_id", a.Key,
+			"outcome", string(a.Outcome.Kind), "try", try, "error", idem.Summary(err))
+		pause := idem.Jitter(min(100*time.Millisecond<<try, recordDelay), rand.Float64())
+		s.c.Gate.HoldFor(pause)
+		if try == recordTries || !sleep(ctx, pause) {
+			a.Outcome = idem.Outcome{Kind: idem.Unavailable, After: recordDelay}
+			if s.e.Classify(ctx, err) == idem.ClassShutdown {
+				a.Outcome = idem.Outcome{Kind: idem.Abandon}
+			}
+			s.giveBack(msg, a, pause, false)
+			return false
+		}
+	}
+}
+
+// giveBack returns the message to the broker, to come again after the delay.
+func (s *settler) giveBack(msg *message.Message, a *idem.Attempt, after time.Duration, counted bool) {
+	if a.Delivery != nil {
+		a.Delivery.Redeliver(after, counted)
+	} else if after > 0 { // a foreign subscriber knows no delay and would spin
+		sleep(msg.Context(), min(after, holdMax))
+	}
+	msg.Nack()
+}
+
+// delay is how long the message waits: the window we were told, else drawn
+// below the outcome's cap. A source of trouble that is not the message's
+// also shuts the intake, for the next message would meet it too.
+func (s *settler) delay(a *idem.Attempt) time.Duration {
+	hint, told := idem.RetryAfterOf(a.Err)
+	hint = min(hint, s.c.Policy.MaxRetryAfter)
+	if a.Outcome.Kind == idem.Retry {
+		if told {
+			return hint
+		}
+		return idem.Jitter(a.Outcome.After, rand.Float64())
+	}
+	if told {
+		s.c.Gate.HoldFor(hint)
+		return hint + idem.Jitter(min(hint/10, holdMax), rand.Float64())
+	}
+	round := 1 + int(s.streak.Add(1))/s.c.Concurrency
+	delay := idem.Jitter(s.c.Policy.Backoff.Cap(round), rand.Float64())
+	if errors.Is(a.Err, idem.ErrStore) {
+		s.c.Gate.HoldFor(delay)
+	}
+	return delay
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}
