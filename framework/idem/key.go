@@ -1,26 +1,179 @@
 package idem
 
-// KeyRecipe says where the idempotency key of a message is.
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// KeyRecipe says where the idempotency key of a message is. A key must come
+// from the producer and stay the same each time the message is sent.
+//
+// A key of one part is that part's text as it is, so that people find it in
+// the database; several parts read |stripe|pay_1|paid. A key that would be
+// longer than 256 bytes, is not UTF-8 or has control characters becomes
+// sha256:… of its exact bytes. Different values never share a key, whatever
+// separators they contain.
 type KeyRecipe struct {
 	// Parts are read in order; all must be present.
 	Parts []KeyPart
-	// Version must be raised when Parts change. 0 means 1.
+	// Version must be raised when Parts change: keys of different versions
+	// never match. 0 means 1.
 	Version int
 }
 
-// KeyPart is one source of a key: a header or a JSON pointer (RFC 6901) into the payload.
+// KeyPart is one source of a key: a header or a JSON pointer (RFC 6901) into
+// the payload. Exactly one is set.
+//
+// Header names are matched exactly; of a repeated header or member the last
+// counts. Text is compared byte by
+// byte: nothing is trimmed, folded or normalised. A number counts as it is
+// written, so 1 and 1.0 differ and no digit of a large one is lost; the number
+// 1 and the string "1" are the same key, because producers disagree about the
+// quotes.
+//
+// A part that is absent, null, an object or an array, or whose text is empty
+// or shows nothing (white space, invisible characters, zero bytes) makes the
+// key missing; see [ErrMissingKey].
 type KeyPart struct{ Header, Pointer string }
 
-// Validate says what is wrong with the recipe.
-func (r KeyRecipe) Validate() error { return nil }
+// KeyFrom is the recipe of version 1 with the given parts.
+func KeyFrom(parts ...KeyPart) KeyRecipe { return KeyRecipe{Parts: parts} }
 
-// Fingerprint says what of a message must be equal when its key is.
-type Fingerprint struct {
-	// None switches the comparison off.
-	None bool
-	// Pointers restricts it to these JSON pointers.
-	Pointers []string
+// FromHeader is a key part read from a header.
+func FromHeader(name string) KeyPart { return KeyPart{Header: name} }
+
+// FromPayload is a key part read from the payload, such as "/order/id".
+func FromPayload(pointer string) KeyPart { return KeyPart{Pointer: pointer} }
+
+// Validate returns everything that is wrong with the recipe, joined.
+func (r KeyRecipe) Validate() error {
+	var e fieldErrors
+	e.check(r.Version >= 0, "version", "must not be negative, is %d", r.Version)
+	e.check(len(r.Parts) > 0, "parts", "must name at least one header or JSON pointer")
+	for i, p := range r.Parts {
+		field := fmt.Sprintf("parts[%d]", i)
+		e.check(p.Header != "" || p.Pointer != "", field, "must have a header or a pointer")
+		e.check(p.Header == "" || p.Pointer == "", field, "must have a header or a pointer, has both: use two parts for a composite key")
+		e.check(!strings.HasPrefix(p.Header, HeaderPrefix), field+".header", "must not be %q: headers of idem change from hop to hop", p.Header)
+		problem := checkPointer(p.Pointer)
+		e.check(problem == "", field+".pointer", "%s, is %q", problem, p.Pointer)
+	}
+	return e.join()
 }
 
-// Validate says which pointer is malformed.
-func (f Fingerprint) Validate() error { return nil }
+// extract reads the key of a message. Its error wraps [ErrMissingKey], names
+// the part, and wraps errNotJSON when that is why.
+func (r KeyRecipe) extract(headers []Header, doc *jsonDoc) (string, error) {
+	if len(r.Parts) == 0 {
+		return "", fmt.Errorf("%w: the recipe has no parts", ErrMissingKey)
+	}
+	values := make([]string, len(r.Parts))
+	for i, part := range r.Parts {
+		value, err := part.read(headers, doc)
+		if err != nil {
+			return "", fmt.Errorf("%w: parts[%d], %s: %w", ErrMissingKey, i, part, err)
+		}
+		values[i] = value
+	}
+	return encodeKey(r.Version, values...), nil
+}
+
+func (p KeyPart) String() string {
+	if p.Header != "" {
+		return fmt.Sprintf("header %q", p.Header)
+	}
+	return fmt.Sprintf("payload %q", p.Pointer)
+}
+
+func (p KeyPart) read(headers []Header, doc *jsonDoc) (string, error) {
+	var value string
+	if p.Header != "" {
+		v, ok := headerValue(headers, p.Header)
+		if !ok {
+			return "", errors.New("absent")
+		}
+		value = v
+	} else {
+		if err := doc.check(); err != nil {
+			return "", err
+		}
+		v, kind := doc.lookup(p.Pointer)
+		if !kind.scalar() {
+			return "", errors.New(kind.String())
+		}
+		value = v
+	}
+	if blank(value) {
+		return "", errors.New("blank")
+	}
+	return value, nil
+}
+
+// blank reports whether s identifies nothing: empty, or only characters that
+// cannot be seen, or only zero bytes, which is an identifier nobody has set.
+func blank(s string) bool {
+	if strings.Trim(s, "\x00") == "" {
+		return true
+	}
+	for _, r := range s {
+		if !unicode.In(r, unicode.White_Space, unicode.Z, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point) {
+			return false
+		}
+	}
+	return true
+}
+
+const (
+	// maxKeyBytes is what every store can index.
+	maxKeyBytes = 256
+
+	compositeMark = "|"
+	hashedMark    = "sha256:"
+)
+
+// encodeKey turns values into one key, injectively: a list of values is
+// written with a leading mark and escaped separators, a hash covers whether it
+// was a list, and a single value that looks like any of our marks is hashed.
+func encodeKey(version int, values ...string) string {
+	var prefix string
+	if version > 1 {
+		prefix = "v" + strconv.Itoa(version) + ":"
+	}
+	single := len(values) == 1
+	key := strings.Join(values, "")
+	if !single {
+		escape := strings.NewReplacer(`\`, `\\`, compositeMark, `\`+compositeMark)
+		var list strings.Builder
+		for _, v := range values {
+			list.WriteString(compositeMark)
+			list.WriteString(escape.Replace(v))
+		}
+		key = list.String()
+	}
+	if len(prefix)+len(key) > maxKeyBytes || !printable(key) || single && looksMarked(key) {
+		sum := sha256.Sum256([]byte(strconv.FormatBool(single) + key))
+		key = hashedMark + hex.EncodeToString(sum[:])
+	}
+	return prefix + key
+}
+
+func printable(s string) bool {
+	return utf8.ValidString(s) && strings.IndexFunc(s, unicode.IsControl) < 0
+}
+
+// looksMarked reports whether a plain value could be taken for a composite, hashed
+// or versioned key.
+func looksMarked(s string) bool {
+	if strings.HasPrefix(s, compositeMark) || strings.HasPrefix(s, hashedMark) {
+		return true
+	}
+	digits, ok := strings.CutPrefix(s, "v")
+	rest := strings.TrimLeft(digits, "0123456789")
+	return ok && rest != digits && strings.HasPrefix(rest, ":")
+}
