@@ -1,0 +1,149 @@
+package memory
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/idem-go/idem/framework/idem"
+)
+
+// Park implements [idem.Tx].
+func (u *unit) Park(ctx context.Context, d idem.DeadLetter) (bool, error) {
+	if err := u.lockLetter(ctx, d.ID); err != nil {
+		return false, err
+	}
+	if u.letter(d.ID) != nil {
+		return false, nil
+	}
+	if d.State == "" {
+		d.State = idem.DeadLetterParked
+	}
+	if d.LastFailed.IsZero() {
+		d.LastFailed = time.Now()
+	}
+	if d.FirstFailed.IsZero() {
+		d.FirstFailed = d.LastFailed
+	}
+	d = cloneLetter(d)
+	u.letters[d.ID] = &d
+	u.parked = append(u.parked, d.ID)
+	return true, nil
+}
+
+// MoveDeadLetter implements [idem.DeadLetters].
+func (s *Store) MoveDeadLetter(ctx context.Context, tx idem.Tx, id string, to idem.DeadLetterState) (idem.DeadLetter, error) {
+	u, ok := tx.(*unit)
+	if !ok || u.store != s {
+		return idem.DeadLetter{}, failure("move dead letter", fmt.Errorf("the transaction is of another store"))
+	}
+	if err := u.lockLetter(ctx, id); err != nil {
+		return idem.DeadLetter{}, err
+	}
+	was := u.letter(id)
+	if was == nil {
+		return idem.DeadLetter{}, fmt.Errorf("memory: dead letter %q: %w", id, idem.ErrNotFound)
+	}
+	moved := *was
+	moved.State = to
+	if to == idem.DeadLetterReplayed {
+		moved.Replays++
+	}
+	u.letters[id] = &moved
+	return cloneLetter(*was), nil
+}
+
+func (u *unit) lockLetter(ctx context.Context, id string) error {
+	if err := u.alive(); err != nil {
+		return err
+	}
+	return u.store.locks.acquire(ctx, u, lockKey{key: id}, u.store.cfg.ClaimWait)
+}
+
+// letter returns the dead letter as this unit sees it, or nil.
+func (u *unit) letter(id string) *idem.DeadLetter {
+	if d := u.letters[id]; d != nil {
+		return d
+	}
+	u.store.mu.Lock()
+	defer u.store.mu.Unlock()
+	return u.store.letters[id]
+}
+
+// GetDeadLetter implements [idem.DeadLetters].
+func (s *Store) GetDeadLetter(ctx context.Context, id string) (idem.DeadLetter, error) {
+	if err := s.ready(ctx, AtCall); err != nil {
+		return idem.DeadLetter{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d, ok := s.letters[id]
+	if !ok {
+		return idem.DeadLetter{}, fmt.Errorf("memory: dead letter %q: %w", id, idem.ErrNotFound)
+	}
+	return cloneLetter(*d), nil
+}
+
+// ListDeadLetters implements [idem.DeadLetters].
+func (s *Store) ListDeadLetters(ctx context.Context, q idem.DeadLetterQuery) ([]idem.DeadLetter, error) {
+	if err := s.ready(ctx, AtCall); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	rest := s.parked
+	if q.After != "" {
+		i := slices.Index(rest, q.After)
+		if i < 0 {
+			return nil, fmt.Errorf("memory: dead letter %q, the page's start: %w", q.After, idem.ErrNotFound)
+		}
+		rest = rest[i+1:]
+	}
+	limit := min(q.Limit, 1000)
+	if limit <= 0 {
+		limit = 100
+	}
+	var page []idem.DeadLetter
+	for _, id := range rest {
+		if len(page) == limit {
+			break
+		}
+		if d := *s.letters[id]; matches(d, q) {
+			d.Payload = nil
+			page = append(page, cloneLetter(d))
+		}
+	}
+	return page, nil
+}
+
+func matches(d idem.DeadLetter, q idem.DeadLetterQuery) bool {
+	return (q.Consumer == "" || q.Consumer == d.Consumer) &&
+		(q.Topic == "" || q.Topic == d.Topic) &&
+		(q.Reason == "" || q.Reason == d.Reason) &&
+		(q.Key == "" || q.Key == d.Key) &&
+		(q.Class == "" || q.Class == d.Class) &&
+		(q.State == "" || q.State == d.State)
+}
+
+// CountDeadLetters implements [idem.DeadLetters].
+func (s *Store) CountDeadLetters(ctx context.Context) (n int, oldest time.Duration, err error) {
+	if err := s.ready(ctx, AtCall); err != nil {
+		return 0, 0, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, d := range s.letters {
+		if d.State == idem.DeadLetterParked {
+			n++
+			oldest = max(oldest, time.Since(d.LastFailed))
+		}
+	}
+	return n, oldest, nil
+}
+
+func cloneLetter(d idem.DeadLetter) idem.DeadLetter {
+	d.Payload, d.Envelope.Key, d.Envelope.Headers = bytes.Clone(d.Payload), bytes.Clone(d.Envelope.Key), cloneHeaders(d.Envelope.Headers)
+	return d
+}
