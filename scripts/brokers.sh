@@ -20,21 +20,14 @@
 #                                           the KRaft controller takes the port after Kafka's
 set -euo pipefail
 
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-root=$(dirname "$here")
-cache=${IDEM_CACHE:-${XDG_CACHE_HOME:-${HOME:-/var/cache}/.cache}/idem}
-state=${IDEM_STATE:-$cache/run}
+# shellcheck source=scripts/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 export IDEM_POSTGRES_PORT=${IDEM_POSTGRES_PORT:-15432}
 export IDEM_KAFKA_PORT=${IDEM_KAFKA_PORT:-19092}
-
-say() { printf 'brokers: %s\n' "$*" >&2; }
-
-# shellcheck source=scripts/common.sh
-. "$here/common.sh"
 # shellcheck source=scripts/postgres/postgres.sh
-. "$here/postgres/postgres.sh"
+. "$root/scripts/postgres/postgres.sh"
 # shellcheck source=scripts/kafka/kafka.sh
-. "$here/kafka/kafka.sh"
+. "$root/scripts/kafka/kafka.sh"
 
 compose() { docker compose --project-name idem-test --file "$root/compose.yaml" "$@"; }
 

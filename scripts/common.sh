@@ -1,6 +1,11 @@
-# Helpers of brokers.sh. Sourced, never run; uses $state and say.
+# What the scripts share. Sourced, never run.
 # shellcheck shell=bash
-# shellcheck disable=SC2154 # state comes from brokers.sh
+# shellcheck disable=SC2034 # the scripts use these
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cache=${IDEM_CACHE:-${XDG_CACHE_HOME:-${HOME:-/var/cache}/.cache}/idem}
+state=${IDEM_STATE:-$cache/run}
+
+say() { printf '%s: %s\n' "$(basename "$0" .sh)" "$*" >&2; }
 
 # within SECONDS COMMAND… runs the command with a time limit where the system has timeout(1).
 within() {

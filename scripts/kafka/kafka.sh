@@ -1,6 +1,6 @@
 # A single Apache Kafka broker in KRaft mode from the jars on Maven Central. Sourced by brokers.sh.
 # shellcheck shell=bash
-# shellcheck disable=SC2154 # here, cache and state come from brokers.sh
+# shellcheck disable=SC2154 # these come from common.sh
 
 kafka_dir=$state/kafka
 kafka_cluster_id=aWRlbS10ZXN0LWtyYWZ0IQ # any 16 bytes in base64
@@ -12,13 +12,13 @@ kafka_running() { is_process "$(kafka_pid)" "$kafka_dir/server.properties"; }
 # kafka_port prints the port of the running broker.
 kafka_port() { sed -n 's/^advertised.listeners=.*://p' "$kafka_dir/server.properties"; }
 
-kafka_libs() { echo "$cache/kafka-$(cksum <"$here/kafka/pom.xml" | cut -d' ' -f1)"; }
+kafka_libs() { echo "$cache/kafka-$(cksum <"$root/scripts/kafka/pom.xml" | cut -d' ' -f1)"; }
 
 kafka_up() {
   local controller=$((IDEM_KAFKA_PORT + 1))
   mkdir -p "$kafka_dir"
   {
-    cat "$here/kafka/server.properties"
+    cat "$root/scripts/kafka/server.properties"
     echo "listeners=PLAINTEXT://127.0.0.1:$IDEM_KAFKA_PORT,CONTROLLER://127.0.0.1:$controller"
     echo "advertised.listeners=PLAINTEXT://127.0.0.1:$IDEM_KAFKA_PORT"
     echo "controller.quorum.bootstrap.servers=127.0.0.1:$controller"
@@ -60,7 +60,7 @@ kafka_install() {
   say "getting Kafka's jars"
   mkdir -p "$cache"
   new=$(mktemp -d "$cache/kafka-new.XXXXXX")
-  cp "$here/kafka/pom.xml" "$new/pom.xml"
+  cp "$root/scripts/kafka/pom.xml" "$new/pom.xml"
   # A second try starts from an empty local repository, in case the usual one is damaged.
   if kafka_resolve "$new" || kafka_resolve "$new" "-Dmaven.repo.local=$new/repository"; then
     mv "$new/libs" "$libs"
@@ -81,7 +81,7 @@ kafka_resolve() {
     -DoutputDirectory="$new/libs" </dev/null >"$new/log" 2>&1 9>&- && ls "$new"/libs/kafka_2.13-*.jar >/dev/null 2>&1
 }
 
-kafka_java() { java "-Dlog4j2.configurationFile=$here/kafka/log4j2.properties" -cp "$(kafka_libs)/*" "$@"; }
+kafka_java() { java "-Dlog4j2.configurationFile=$root/scripts/kafka/log4j2.properties" -cp "$(kafka_libs)/*" "$@"; }
 
 kafka_start() {
   if [ ! -e "$kafka_dir/data/meta.properties" ]; then
@@ -93,7 +93,7 @@ kafka_start() {
   # The shell becomes the broker, so its own number is the one to note.
   # shellcheck disable=SC2016
   detached bash -c 'echo $$ >"$1"; shift; log=$1; shift; exec "$@" >>"$log" 2>&1' kafka "$kafka_dir/pid" "$kafka_dir/log" \
-    java -Xms256m -Xmx512m "-Dlog4j2.configurationFile=$here/kafka/log4j2.properties" \
+    java -Xms256m -Xmx512m "-Dlog4j2.configurationFile=$root/scripts/kafka/log4j2.properties" \
     -cp "$(kafka_libs)/*" kafka.Kafka "$kafka_dir/server.properties"
   wait_until 5 test -s "$kafka_dir/pid"
   if wait_until 60 kafka_decided && kafka_ready; then return 0; fi

@@ -1,6 +1,6 @@
 # PostgreSQL for tests from Debian's packages, in a cluster of its own. Sourced by brokers.sh.
 # shellcheck shell=bash
-# shellcheck disable=SC2154 # state comes from brokers.sh
+# shellcheck disable=SC2154 # it comes from common.sh
 
 # postgres_dir prints the cluster's folder. The server refuses to run as root, so the folder must be
 # one that the user postgres can reach, which a cache below /root is not.

@@ -1,0 +1,200 @@
+package depcheck
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const (
+	root   = "../.."
+	module = "github.com/idem-go/idem"
+)
+
+// pkg is what `go list -json` says about a package.
+type pkg struct {
+	ImportPath string
+	Standard   bool
+	Imports    []string
+	Deps       []string
+}
+
+func TestImports(t *testing.T) {
+	pkgs := list(t, "./...")
+	for _, r := range rules {
+		checked := 0
+		for _, p := range pkgs {
+			if !matches(p.ImportPath, r.packages) || !ours(p.ImportPath) || (r.except != "" && matches(p.ImportPath, r.except)) {
+				continue
+			}
+			checked++
+			for _, v := range violations(r, p, pkgs) {
+				t.Errorf("%s %s\n\twhy not: %s", p.ImportPath, v, r.why)
+			}
+		}
+		if checked == 0 {
+			t.Errorf("the rule for %s is about no package: was it moved?", r.packages)
+		}
+	}
+}
+
+// Package testing registers flags and is no part of a program; what imports it is made for tests.
+func TestOnlyTestPackagesImportTesting(t *testing.T) {
+	pkgs := list(t, "./...")
+	for _, p := range pkgs {
+		if !ours(p.ImportPath) || matchesAny(p.ImportPath, forTests) {
+			continue
+		}
+		for _, dep := range p.Deps {
+			if dep == "testing" || matchesAny(dep, forTests) {
+				t.Errorf("%s\n\twhy not: it is not in the list of packages made for tests", reaches(p, dep, pkgs))
+			}
+		}
+	}
+}
+
+// violations tells each way in which p breaks r.
+func violations(r rule, p pkg, pkgs map[string]pkg) []string {
+	var found []string
+	if r.imports != nil {
+		for _, imp := range p.Imports {
+			if !pkgs[imp].Standard && !strings.HasPrefix(imp, p.ImportPath+"/") && !matchesAny(imp, r.imports) {
+				found = append(found, "imports "+imp)
+			}
+		}
+	}
+	for _, dep := range p.Deps {
+		if matchesAny(dep, r.never) {
+			found = append(found, reaches(p, dep, pkgs))
+		}
+	}
+	return found
+}
+
+// reaches tells by which imports p gets to depend on dep.
+func reaches(p pkg, dep string, pkgs map[string]pkg) string {
+	chain := []string{p.ImportPath}
+	for p.ImportPath != dep {
+		next := slices.IndexFunc(p.Imports, func(i string) bool { return i == dep || slices.Contains(pkgs[i].Deps, dep) })
+		if next < 0 {
+			chain = append(chain, "…", dep)
+			break
+		}
+		p = pkgs[p.Imports[next]]
+		chain = append(chain, p.ImportPath)
+	}
+	return "reaches " + dep + ": " + strings.Join(chain, " → ")
+}
+
+// list returns the packages and all that they depend on, by import path.
+func list(t *testing.T, patterns ...string) map[string]pkg {
+	t.Helper()
+	seeTree(t)
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", "-deps", "-json=ImportPath,Standard,Imports,Deps"}, patterns...)...)
+	cmd.Dir = root
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, stderr.String())
+	}
+	pkgs := map[string]pkg{}
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p pkg
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return pkgs
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		pkgs[p.ImportPath] = p
+	}
+}
+
+// seeTree reads every folder of the module. `go test` repeats an old result unless something that
+// the test itself has read changed, and it does not know what `go list` reads.
+func seeTree(t *testing.T) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && d.Name() == ".git" {
+			return fs.SkipDir
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, os.ErrNotExist) { // a file that goes while we look is none of ours
+		t.Fatal(err)
+	}
+}
+
+func ours(path string) bool { return path == module || strings.HasPrefix(path, module+"/") }
+
+func matchesAny(path string, patterns []string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return matches(path, p) })
+}
+
+// matches tells whether the import path fits the pattern, see rule.
+func matches(path, pattern string) bool {
+	if rest, ok := strings.CutPrefix(pattern, "./"); ok {
+		pattern = module + "/" + rest
+	}
+	if folder, ok := strings.CutSuffix(pattern, "/..."); ok {
+		return path == folder || strings.HasPrefix(path, folder+"/")
+	}
+	return path == pattern
+}
+
+func TestMatches(t *testing.T) {
+	for _, tc := range []struct {
+		path, pattern string
+		want          bool
+	}{
+		{module + "/middleware", "./middleware", true},
+		{module + "/middleware/x", "./middleware", false},
+		{module + "/middleware/x", "./middleware/...", true},
+		{module + "/middleware", "./middleware/...", true},
+		{module + "/middlewares", "./middleware/...", false},
+		{module, "./...", true},
+		{"github.com/lib/pq/oid", "github.com/lib/pq/...", true},
+		{"github.com/lib/pqx", "github.com/lib/pq/...", false},
+		{"testing", "testing", true},
+		{"testing/fstest", "testing", false},
+	} {
+		if got := matches(tc.path, tc.pattern); got != tc.want {
+			t.Errorf("matches(%q, %q) = %v, want %v", tc.path, tc.pattern, got, tc.want)
+		}
+	}
+}
+
+func TestViolations(t *testing.T) {
+	pkgs := map[string]pkg{
+		"time":              {ImportPath: "time", Standard: true},
+		"example.com/sdk":   {ImportPath: "example.com/sdk"},
+		module + "/mid":     {ImportPath: module + "/mid", Imports: []string{"example.com/sdk"}, Deps: []string{"example.com/sdk"}},
+		module + "/top":     {ImportPath: module + "/top", Imports: []string{"time", module + "/mid", module + "/top/sub"}, Deps: []string{"time", module + "/mid", "example.com/sdk"}},
+		module + "/top/sub": {ImportPath: module + "/top/sub"},
+	}
+	top := pkgs[module+"/top"]
+	for _, tc := range []struct {
+		name string
+		rule rule
+		want []string
+	}{
+		{"the standard library and subfolders are free", rule{imports: []string{"./mid"}}, nil},
+		{"an import that is not listed", rule{imports: []string{}}, []string{"imports " + module + "/mid"}},
+		{"a dependency through another package", rule{never: []string{"example.com/..."}},
+			[]string{"reaches example.com/sdk: " + module + "/top → " + module + "/mid → example.com/sdk"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := violations(tc.rule, top, pkgs); !slices.Equal(got, tc.want) {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,81 @@
+package depcheck
+
+// A rule limits what the non-test code of some packages may depend on. Packages of this module
+// begin with "./"; a trailing "/..." includes everything below.
+type rule struct {
+	packages string
+	except   string // packages the rule spares
+
+	// imports lists everything the packages may import directly besides the standard library and
+	// their own subfolders. Nil means that the rule does not limit direct imports.
+	imports []string
+
+	// never lists what they must not even reach through others.
+	never []string
+
+	why string
+}
+
+// Whatever brings a client library of one broker or database.
+var (
+	kafkaClients    = []string{"github.com/IBM/sarama/...", "github.com/twmb/franz-go/...", "github.com/ThreeDotsLabs/watermill-kafka/..."}
+	postgresClients = []string{"github.com/jackc/...", "github.com/lib/pq/...", "github.com/ThreeDotsLabs/watermill-sql/..."}
+	sqliteClients   = []string{"modernc.org/...", "github.com/mattn/go-sqlite3/...", "github.com/ncruces/..."}
+	clients         = concat(kafkaClients, postgresClients, sqliteClients)
+
+	watermill = []string{"github.com/ThreeDotsLabs/watermill/..."}
+
+	// forTests are the packages that exist to be imported by tests.
+	forTests = []string{
+		"./internal/testenv/...", "./internal/depcheck", "./framework/store/storetest/...",
+		"./transports/internal/queue/queuetest/...", "./conformance/...", "./framework/idemtest/...",
+	}
+)
+
+var rules = []rule{
+	{
+		packages: "./framework/idem", imports: watermill,
+		never: concat(clients, []string{"github.com/google/wire/...", "net/http", "testing"}),
+		why:   "everybody imports the vocabulary, so whatever it imports everybody carries",
+	},
+	{
+		packages: "./middleware",
+		imports:  concat(watermill, []string{"./framework/idem", "github.com/sony/gobreaker/v2", "golang.org/x/time/rate"}),
+		never:    clients,
+		why:      "each middleware works alone in an existing Watermill router, on any broker and store",
+	},
+	{
+		packages: "./framework/store/...",
+		never:    []string{"./transports/...", "./middleware/...", "github.com/ThreeDotsLabs/watermill-kafka/..."},
+		why:      "any store must go with any transport",
+	},
+	{
+		packages: "./transports/...",
+		never:    []string{"./framework/store/...", "./middleware/..."},
+		why:      "any transport must go with any store, and the engine owns the middleware",
+	},
+	{packages: "./transports/internal/...", except: "./transports/internal/queue/queuetest/...", never: clients, why: "what transports share must not tie one to another's client"},
+	{packages: "./transports/kafka/...", never: concat(postgresClients, sqliteClients, others("kafka")), why: "a transport links its own client only"},
+	{packages: "./transports/memory/...", never: concat(clients, others("memory")), why: "a transport links its own client only"},
+	{packages: "./transports/postgres/...", never: concat(kafkaClients, sqliteClients, others("postgres")), why: "a transport links its own client only"},
+	{packages: "./transports/sqlite/...", never: concat(kafkaClients, postgresClients, others("sqlite")), why: "a transport links its own client only"},
+}
+
+// others returns the transports other than name.
+func others(name string) []string {
+	var other []string
+	for _, t := range []string{"kafka", "memory", "postgres", "sqlite"} {
+		if t != name {
+			other = append(other, "./transports/"+t+"/...")
+		}
+	}
+	return other
+}
+
+func concat(lists ...[]string) []string {
+	var all []string
+	for _, list := range lists {
+		all = append(all, list...)
+	}
+	return all
+}
