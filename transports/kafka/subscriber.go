@@ -50,11 +50,11 @@ func (s *subscriber) Subscribe(ctx context.Context, topic string) (<-chan *messa
 	if s.closed {
 		return nil, errors.New("kafka: subscribe: the subscriber is closed")
 	}
-	sub, err := subscribe(ctx, s.closes, s.cfg, s.group, topic)
-	if err != nil {
+	sub := newSubscription(ctx, s.closes, s.cfg, s.group, topic)
+	if err := sub.connect(); err != nil {
 		return nil, fmt.Errorf("kafka: subscribe to %q in group %q: %w", topic, s.group.Group, err)
 	}
-	s.active.Go(sub.drain)
+	s.active.Go(sub.run)
 	return sub.out, nil
 }
 

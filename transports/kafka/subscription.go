@@ -24,21 +24,20 @@ type subscription struct {
 	group  idem.SubscriberConfig
 	topic  string
 	logger *slog.Logger
-	inner  *wmkafka.Subscriber
+	leave  func() // the group
 
 	out     chan *message.Message
 	slots   chan struct{} // one token for each unsettled message
 	permits chan permit
-	taken   int // tokens that drain holds
+	taken   int // tokens that settled holds
 
 	intake context.Context // ends when no more messages are dispatched
 	stop   context.CancelFunc
 	unlink func() bool     // from the subscriber
 	life   context.Context // the parent of every message's context
 	kill   context.CancelCauseFunc
-	// idle is closed when permits have ended, abandoned when unsettled
-	// messages are no longer waited for.
-	idle, abandoned chan struct{}
+	// abandoned is closed when unsettled messages are no longer waited for.
+	abandoned chan struct{}
 
 	// barren counts connections and sessions since one that got as far as a
 	// claim.
@@ -49,47 +48,65 @@ type subscription struct {
 // holder owes a token to slots.
 type permit struct{ changed <-chan struct{} }
 
-// subscribe connects. The caller must run drain.
-func subscribe(ctx, closes context.Context, cfg Config, group idem.SubscriberConfig, topic string) (*subscription, error) {
+// newSubscription is not connected yet. It drains when ctx or closes ends.
+func newSubscription(ctx, closes context.Context, cfg Config, group idem.SubscriberConfig, topic string) *subscription {
 	s := &subscription{
 		cfg: cfg, group: group, topic: topic,
 		logger:    group.Logger.With("topic", topic, "group", group.Group),
 		out:       make(chan *message.Message),
 		slots:     make(chan struct{}, group.Concurrency),
 		permits:   make(chan permit),
-		idle:      make(chan struct{}),
 		abandoned: make(chan struct{}),
 	}
-	values := context.WithoutCancel(ctx)
 	s.intake, s.stop = context.WithCancel(ctx)
-	s.life, s.kill = context.WithCancelCause(values)
+	s.life, s.kill = context.WithCancelCause(context.WithoutCancel(ctx))
 	s.unlink = context.AfterFunc(closes, s.stop)
+	return s
+}
 
-	var err error
-	s.inner, err = wmkafka.NewSubscriber(wmkafka.SubscriberConfig{
-		Brokers:               cfg.Brokers,
+// connect joins the group. After an error the subscription is of no use.
+func (s *subscription) connect() error {
+	inner, err := wmkafka.NewSubscriber(wmkafka.SubscriberConfig{
+		Brokers:               s.cfg.Brokers,
 		Unmarshaler:           wmkafka.DefaultMarshaler{},
-		OverwriteSaramaConfig: cfg.consumer(),
-		ConsumerGroup:         group.Group,
+		OverwriteSaramaConfig: s.cfg.consumer(),
+		ConsumerGroup:         s.group.Group,
 		Tracer:                s,
-	}, adapt(group.Logger))
+	}, adapt(s.group.Logger))
 	if err == nil {
-		_, err = s.inner.Subscribe(values, topic)
+		_, err = inner.Subscribe(context.WithoutCancel(s.life), s.topic)
 	}
 	if err != nil {
 		s.unlink()
 		s.stop()
 		s.kill(nil)
-		return nil, err
+		return err
 	}
-	go s.admit()
-	return s, nil
+	s.leave = func() { _ = inner.Close() } // always nil
+	return nil
+}
+
+// run dispatches until intake ends, waits for the unsettled messages and
+// leaves the group, which commits the offsets.
+func (s *subscription) run() {
+	s.admit()
+	<-s.intake.Done() // a closed gate ends dispatching, not the subscription
+	s.stop()
+	s.unlink()
+	if !s.settled(s.cfg.CloseTimeout) {
+		s.logger.Warn("kafka: unsettled messages at close, cancelling them", "waited", s.cfg.CloseTimeout)
+		s.kill(idem.ErrShuttingDown)
+		s.settled(unwind)
+	}
+	close(s.abandoned)
+	s.leave()
+	s.kill(nil)
+	close(s.out)
 }
 
 // admit hands out permits: at most Concurrency at once, and only while the
 // gate is open.
 func (s *subscription) admit() {
-	defer close(s.idle)
 	for {
 		select {
 		case s.slots <- struct{}{}:
@@ -117,24 +134,6 @@ func (s *subscription) permit() bool {
 			return false
 		}
 	}
-}
-
-// drain waits until intake ends, then for the unsettled messages, and leaves
-// the group, which commits the offsets.
-func (s *subscription) drain() {
-	<-s.intake.Done()
-	s.unlink()
-	s.stop()
-	<-s.idle
-	if !s.settled(s.cfg.CloseTimeout) {
-		s.logger.Warn("kafka: unsettled messages at close, cancelling them", "waited", s.cfg.CloseTimeout)
-		s.kill(idem.ErrShuttingDown)
-		s.settled(unwind)
-	}
-	close(s.abandoned)
-	_ = s.inner.Close() // always nil
-	s.kill(nil)
-	close(s.out)
 }
 
 // settled reports whether all messages were settled within d. It takes the
