@@ -67,8 +67,8 @@ func inBubble(t *testing.T, o benchOptions, f func(b *bench)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, o)
+		defer b.stop() // also when f fails: no goroutine may outlive the bubble
 		f(b)
-		b.stop()
 	})
 }
 
