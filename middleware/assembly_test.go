@@ -26,8 +26,8 @@ func TestBadAssemblyFailsAtStart(t *testing.T) {
 		"dead letters in a loop": {
 			[]idem.Operation{{Name: "a", Topic: "x", DeadLetterTopic: "y"}, {Name: "b", Topic: "y", DeadLetterTopic: "x"}}, "come back to it",
 		},
-		"the same name twice":   {[]idem.Operation{{}, {}}, "registered twice"},
-		"no consumer":           {nil, "no consumer"},
+		"the same name twice":    {[]idem.Operation{{}, {}}, "registered twice"},
+		"no consumer":            {nil, "no consumer"},
 		"quick retries too long": {[]idem.Operation{{Policy: idem.Policy{QuickDelay: time.Second}}}, "quickDelay"},
 	} {
 		t.Run(name, func(t *testing.T) {
