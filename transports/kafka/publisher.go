@@ -140,14 +140,7 @@ func (p *producer) WrapSyncProducer(_ *sarama.Config, s sarama.SyncProducer) sar
 }
 
 func (p *publisher) dial() (*producer, error) {
-	dialled := &producer{}
-	var err error
-	dialled.publisher, err = wmkafka.NewPublisher(wmkafka.PublisherConfig{
-		Brokers:               p.cfg.Brokers,
-		Marshaler:             wmkafka.DefaultMarshaler{},
-		OverwriteSaramaConfig: p.cfg.producer(),
-		Tracer:                dialled,
-	}, adapt(p.cfg.Logger))
+	dialled, err := p.open()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err != nil {
@@ -156,4 +149,21 @@ func (p *publisher) dial() (*producer, error) {
 	}
 	p.current = dialled
 	return dialled, nil
+}
+
+func (p *publisher) open() (*producer, error) {
+	cfg := p.cfg.producer()
+	// sarama forgets to close a client whose brokers cannot be reached.
+	if err := reach(p.cfg.Brokers, cfg); err != nil {
+		return nil, err
+	}
+	opened := &producer{}
+	var err error
+	opened.publisher, err = wmkafka.NewPublisher(wmkafka.PublisherConfig{
+		Brokers:               p.cfg.Brokers,
+		Marshaler:             wmkafka.DefaultMarshaler{},
+		OverwriteSaramaConfig: cfg,
+		Tracer:                opened,
+	}, adapt(p.cfg.Logger))
+	return opened, err
 }

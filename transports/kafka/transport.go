@@ -67,25 +67,33 @@ func (t *Transport) Subscriber(cfg idem.SubscriberConfig) (message.Subscriber, e
 // Ping asks the brokers in turn until one answers, over a connection of its own.
 func (t *Transport) Ping(ctx context.Context) error {
 	return inTime(ctx, func() error {
-		cfg := t.cfg.client()
+		cfg := t.cfg.tuned(t.cfg.client())
 		if deadline, ok := ctx.Deadline(); ok {
 			left := max(time.Until(deadline), time.Millisecond)
 			cfg.Net.DialTimeout, cfg.Net.ReadTimeout, cfg.Net.WriteTimeout = left, left, left
 		}
-		cfg = t.cfg.tuned(cfg)
-		var errs []error
-		for _, addr := range t.cfg.Brokers {
-			err := ping(addr, cfg)
-			if err == nil {
-				return nil
-			}
-			errs = append(errs, fmt.Errorf("kafka: ping %s: %w", addr, err))
-		}
-		return errors.Join(errs...)
+		return reach(t.cfg.Brokers, cfg)
 	})
 }
 
-func ping(addr string, cfg *sarama.Config) error {
+// Close disconnects the publisher after the calls under way. Subscribers are
+// closed before.
+func (t *Transport) Close() error { return t.publisher.shutdown() }
+
+// reach returns nil as soon as one of the brokers has answered a request.
+func reach(addrs []string, cfg *sarama.Config) error {
+	var errs []error
+	for _, addr := range addrs {
+		err := ask(addr, cfg)
+		if err == nil {
+			return nil
+		}
+		errs = append(errs, fmt.Errorf("kafka: broker %s: %w", addr, err))
+	}
+	return errors.Join(errs...)
+}
+
+func ask(addr string, cfg *sarama.Config) error {
 	broker := sarama.NewBroker(addr)
 	if err := broker.Open(cfg); err != nil {
 		return err
@@ -96,10 +104,6 @@ func ping(addr string, cfg *sarama.Config) error {
 	_, err := broker.GetMetadata(sarama.NewMetadataRequest(cfg.Version, []string{}))
 	return errors.Join(err, broker.Close())
 }
-
-// Close disconnects the publisher after the calls under way. Subscribers are
-// closed before.
-func (t *Transport) Close() error { return t.publisher.shutdown() }
 
 // inTime runs a call that knows no context. When ctx ends first, the call goes
 // on in the background until its own time-outs end it.
