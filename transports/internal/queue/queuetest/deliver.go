@@ -101,7 +101,7 @@ func testTopics(f *fixture) {
 }
 
 func testLargeBatch(f *fixture) {
-	names := numbered(1500)
+	names := numbered(1100)
 	f.publish(names...)
 	f.depth(len(names))
 	var got []queue.Delivery

@@ -33,7 +33,7 @@ func testGroups(f *fixture) {
 }
 
 func testRegisterWhilePublishing(f *fixture) {
-	const publishers, each, groups = 4, 40, 6
+	const publishers, each, groups = 4, 15, 4
 	var work sync.WaitGroup
 	for p := range publishers {
 		work.Go(func() {

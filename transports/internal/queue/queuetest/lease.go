@@ -91,7 +91,7 @@ func testDelay(f *fixture) {
 	f.expect(f.claim(9, long), "prompt")
 	ds := f.poll(queue.ClaimRequest{Topic: topic, Group: group, N: 9, Lease: long})
 	f.expect(ds, "delayed")
-	if took := time.Since(begun); took < delay || took > delay+500*time.Millisecond {
+	if took := time.Since(begun); took < delay || took > delay+5*time.Second {
 		f.Errorf("came back after %v, want %v", took, delay)
 	}
 }

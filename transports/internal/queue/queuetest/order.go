@@ -64,7 +64,7 @@ func testUnordered(f *fixture) {
 }
 
 func testConcurrentClaims(f *fixture) {
-	const total = 300
+	const total = 120
 	f.publish(numbered(total)...)
 	var mu sync.Mutex
 	seen := make(map[string]int)
@@ -89,7 +89,7 @@ func testConcurrentClaims(f *fixture) {
 }
 
 func testConcurrentOrderedClaims(f *fixture) {
-	const keys, each = 7, 20
+	const keys, each = 5, 8
 	var names []string
 	for i := range each {
 		for k := range keys {

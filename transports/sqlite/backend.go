@@ -1,0 +1,232 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/idem-go/idem/framework/idem"
+	"github.com/idem-go/idem/internal/sqlitedb"
+	"github.com/idem-go/idem/transports/internal/queue"
+)
+
+// backend is a [queue.Backend]. Whatever only looks, looks without a
+// transaction, so that waiting subscribers keep nobody from writing.
+type backend struct {
+	db       *sql.DB
+	database string
+	sql      func(string) string
+	wakes    queue.Wakes
+}
+
+var _ queue.Backend = (*backend)(nil)
+
+func newBackend(ctx context.Context, db *sql.DB, prefix string) (*backend, error) {
+	database, err := sqlitedb.Identity(ctx, db)
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: %w", err)
+	}
+	b := &backend{db: db, database: database, sql: names(prefix)}
+	if err := migrate(ctx, db, b.sql); err != nil {
+		return nil, fmt.Errorf("sqlite: migrate the queue's tables with prefix %q: %w", prefix, err)
+	}
+	return b, nil
+}
+
+func (b *backend) Publish(ctx context.Context, topic string, msgs []queue.Message) error {
+	err := inTx(ctx, b.db, func(tx *sql.Tx) error { return b.insert(ctx, tx, topic, msgs) })
+	if err == nil {
+		b.wakes.Send(topic)
+	}
+	return err
+}
+
+func (b *backend) insert(ctx context.Context, tx *sql.Tx, topic string, msgs []queue.Message) error {
+	return each(ctx, tx, b.sql(`INSERT INTO {queue_messages} (topic, uuid, key, headers, payload) VALUES (?, ?, ?, ?, ?)`), msgs,
+		func(m queue.Message) []any {
+			return []any{topic, m.UUID, m.Key, encodeHeaders(m.Headers), m.Payload}
+		}, nil)
+}
+
+// each executes a statement with the arguments of each item and reports how
+// many rows each time changed.
+func each[T any](ctx context.Context, tx *sql.Tx, query string, items []T, args func(T) []any, done func(item T, rows int64)) error {
+	stmt, err := tx.PrepareContext(ctx, query)
+	if err != nil {
+		return err
+	}
+	defer stmt.Close()
+	for _, item := range items {
+		r, err := stmt.ExecContext(ctx, args(item)...)
+		if err != nil {
+			return err
+		}
+		if done == nil {
+			continue
+		}
+		n, err := r.RowsAffected()
+		if err != nil {
+			return err
+		}
+		done(item, n)
+	}
+	return nil
+}
+
+func (b *backend) Register(ctx context.Context, topic, group string) error {
+	var known bool
+	err := b.db.QueryRowContext(ctx, b.sql(`SELECT EXISTS (SELECT 1 FROM {queue_groups} WHERE topic = ? AND name = ?)`), topic, group).Scan(&known)
+	if err != nil || known {
+		return err
+	}
+	return inTx(ctx, b.db, func(tx *sql.Tx) error {
+		r, err := tx.ExecContext(ctx, b.sql(`INSERT INTO {queue_groups} (topic, name) VALUES (?, ?) ON CONFLICT DO NOTHING`), topic, group)
+		if err != nil {
+			return err
+		}
+		if n, err := r.RowsAffected(); err != nil || n == 0 {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, b.sql(`
+			INSERT INTO {queue_deliveries} (message_id, group_id, key, state)
+			SELECT m.id, g.id, m.key, m.key IS NULL OR row_number() OVER (PARTITION BY m.key ORDER BY m.id) = 1
+			FROM {queue_messages} m JOIN {queue_groups} g ON g.topic = m.topic
+			WHERE g.topic = ? AND g.name = ?`), topic, group)
+		return err
+	})
+}
+
+func (b *backend) Ack(ctx context.Context, leases ...queue.Lease) error {
+	if len(leases) == 0 {
+		return nil
+	}
+	return inTx(ctx, b.db, func(tx *sql.Tx) error {
+		return each(ctx, tx, b.sql(ackSQL), leases, leaseArgs, nil)
+	})
+}
+
+// A token is one claim's, so that it also tells the group.
+const ackSQL = `DELETE FROM {queue_deliveries} WHERE message_id = ? AND token = ?`
+
+func leaseArgs(l queue.Lease) []any { return []any{l.ID, l.Token} }
+
+func (b *backend) AckTx(ctx context.Context, native any, lease queue.Lease) error {
+	tx, ok := native.(*sql.Tx)
+	if !ok {
+		return fmt.Errorf("sqlite: acknowledge in a transaction: got a %T, need the *sql.Tx of a store in the same database", native)
+	}
+	r, err := tx.ExecContext(ctx, b.sql(ackSQL), leaseArgs(lease)...)
+	if err != nil {
+		return fmt.Errorf("sqlite: acknowledge in a transaction: %w", err)
+	}
+	if n, err := r.RowsAffected(); err != nil || n == 0 {
+		return errors.Join(fmt.Errorf("sqlite: acknowledge in a transaction: %w", idem.ErrLeaseLost), err)
+	}
+	return nil
+}
+
+func (b *backend) Release(ctx context.Context, releases ...queue.Release) error {
+	if len(releases) == 0 {
+		return nil
+	}
+	return inTx(ctx, b.db, func(tx *sql.Tx) error {
+		return each(ctx, tx, b.sql(`
+			UPDATE {queue_deliveries} SET state = 2, due_at = {now} + ?, token = NULL, attempt = attempt - ?
+			WHERE message_id = ? AND token = ?`), releases,
+			func(r queue.Release) []any {
+				return []any{millis(r.After), !r.Counted, r.ID, r.Token}
+			}, nil)
+	})
+}
+
+func (b *backend) Extend(ctx context.Context, d time.Duration, leases ...queue.Lease) (lost []queue.Lease, err error) {
+	if len(leases) == 0 {
+		return nil, nil
+	}
+	err = inTx(ctx, b.db, func(tx *sql.Tx) error {
+		return each(ctx, tx, b.sql(`
+			UPDATE {queue_deliveries} SET state = 2, due_at = {now} + ?
+			WHERE message_id = ? AND token = ?`), leases,
+			func(l queue.Lease) []any { return []any{millis(d), l.ID, l.Token} },
+			func(l queue.Lease, rows int64) {
+				if rows == 0 {
+					lost = append(lost, l)
+				}
+			})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return lost, nil
+}
+
+// millis rounds up and adds what the database's clock rounds away, so that
+// nothing ends early; what is over stays over.
+func millis(d time.Duration) int64 {
+	if d <= 0 {
+		return 0
+	}
+	return int64((d+time.Millisecond-1)/time.Millisecond) + 1
+}
+
+func (b *backend) Wake(topic string) (<-chan struct{}, func()) { return b.wakes.Add(topic) }
+
+func (b *backend) Clean(ctx context.Context, retention time.Duration, limit int) (int, error) {
+	const unwanted = ` NOT EXISTS (SELECT 1 FROM {queue_deliveries} d WHERE d.message_id = m.id)`
+	ids, err := column[int64](ctx, b.db, b.sql(`SELECT id FROM {queue_messages} m WHERE enqueued_at <= {now} - ? AND`+unwanted+` LIMIT ?`),
+		retention.Milliseconds(), limit)
+	if err != nil || len(ids) == 0 {
+		return 0, err
+	}
+	removed := 0
+	err = inTx(ctx, b.db, func(tx *sql.Tx) error {
+		// A group may have been registered since.
+		return each(ctx, tx, b.sql(`DELETE FROM {queue_messages} AS m WHERE id = ? AND`+unwanted), ids,
+			func(id int64) []any { return []any{id} },
+			func(_ int64, rows int64) { removed += int(rows) })
+	})
+	if err != nil {
+		return 0, err
+	}
+	return removed, nil
+}
+
+func column[T any](ctx context.Context, db *sql.DB, query string, args ...any) (out []T, err error) {
+	rows, err := db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var x T
+		if err := rows.Scan(&x); err != nil {
+			return nil, err
+		}
+		out = append(out, x)
+	}
+	return out, rows.Err()
+}
+
+func (b *backend) Depth(ctx context.Context, topic, group string) (int, time.Duration, error) {
+	var n, oldest int64
+	err := b.db.QueryRowContext(ctx, b.sql(`
+		WITH d AS (
+			SELECT count(*) AS n, min(message_id) AS oldest FROM {queue_deliveries}
+			WHERE group_id = (SELECT id FROM {queue_groups} WHERE topic = ? AND name = ?))
+		SELECT d.n, coalesce({now} - m.enqueued_at, 0) FROM d LEFT JOIN {queue_messages} m ON m.id = d.oldest`), topic, group).Scan(&n, &oldest)
+	if err != nil {
+		return 0, 0, err
+	}
+	return int(n), time.Duration(max(oldest, 0)) * time.Millisecond, nil
+}
+
+func (b *backend) Database() string { return b.database }
+
+func (b *backend) Ping(ctx context.Context) error {
+	var one int
+	return b.db.QueryRowContext(ctx, b.sql(`SELECT count(*) FROM {queue_version}`)).Scan(&one)
+}
+
+func (b *backend) Close() error { return nil }

@@ -1,0 +1,127 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/idem-go/idem/transports/internal/queue"
+)
+
+func (b *backend) Claim(ctx context.Context, r queue.ClaimRequest) ([]queue.Delivery, error) {
+	g, ok, err := b.claimable(ctx, r)
+	if err != nil || !ok {
+		return nil, err
+	}
+	var out []queue.Delivery
+	err = inTx(ctx, b.db, func(tx *sql.Tx) error {
+		out, err = b.claim(ctx, tx, g, r)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// claimable reports whether a claim may find something, without the turn that
+// a claim has to wait for.
+func (b *backend) claimable(ctx context.Context, r queue.ClaimRequest) (groupID int64, ok bool, err error) {
+	err = b.db.QueryRowContext(ctx, b.sql(`
+		SELECT g.id,
+			EXISTS (SELECT 1 FROM {queue_deliveries} WHERE group_id = g.id AND state = 1)
+			OR NOT ? AND EXISTS (SELECT 1 FROM {queue_deliveries} WHERE group_id = g.id AND state = 0)
+			OR EXISTS (SELECT 1 FROM {queue_deliveries} WHERE group_id = g.id AND state = 2 AND due_at <= {now})
+		FROM {queue_groups} g WHERE topic = ? AND name = ?`), r.Ordered, r.Topic, r.Group).Scan(&groupID, &ok)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, false, nil
+	}
+	return groupID, ok, err
+}
+
+func (b *backend) claim(ctx context.Context, tx *sql.Tx, g int64, r queue.ClaimRequest) ([]queue.Delivery, error) {
+	// What was leased or delayed goes back to where it belongs.
+	if _, err := tx.ExecContext(ctx, b.sql(`
+		UPDATE {queue_deliveries} AS d SET state = d.key IS NULL OR NOT EXISTS (
+			SELECT 1 FROM {queue_deliveries} o WHERE o.group_id = d.group_id AND o.key = d.key AND o.message_id < d.message_id)
+		WHERE group_id = ? AND state = 2 AND due_at <= {now}`), g); err != nil {
+		return nil, err
+	}
+	token := rand.Text()
+	out, err := b.read(ctx, tx, g, r, token)
+	if err != nil {
+		return nil, err
+	}
+	return out, each(ctx, tx, b.sql(`
+		UPDATE {queue_deliveries} SET state = 2, due_at = {now} + ?, token = ?, attempt = attempt + 1
+		WHERE message_id = ? AND group_id = ?`), out,
+		func(d queue.Delivery) []any { return []any{millis(r.Lease), token, d.ID, g} }, nil)
+}
+
+// read returns the oldest deliveries that may be claimed.
+func (b *backend) read(ctx context.Context, tx *sql.Tx, g int64, r queue.ClaimRequest, token string) ([]queue.Delivery, error) {
+	states := []int{1}
+	if !r.Ordered {
+		states = []int{0, 1}
+	}
+	var out []queue.Delivery
+	for _, state := range states { // each is read in order, from its index
+		rows, err := tx.QueryContext(ctx, b.sql(`
+			SELECT m.id, m.uuid, m.enqueued_at, m.headers, m.key, m.key IS NULL, m.payload, m.payload IS NULL, d.attempt + 1
+			FROM {queue_deliveries} d JOIN {queue_messages} m ON m.id = d.message_id
+			WHERE d.group_id = ? AND d.state = ? ORDER BY d.message_id LIMIT ?`), g, state, r.N)
+		if err != nil {
+			return nil, err
+		}
+		out, err = scan(out, rows, queue.Lease{Group: r.Group, Token: token})
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(out, func(a, b queue.Delivery) int { return cmp.Compare(a.ID, b.ID) })
+	return out[:min(len(out), r.N)], nil
+}
+
+func scan(out []queue.Delivery, rows *sql.Rows, lease queue.Lease) ([]queue.Delivery, error) {
+	defer rows.Close()
+	for rows.Next() {
+		d := queue.Delivery{Lease: lease}
+		var enqueued int64
+		var headers, key, payload []byte
+		var noKey, noPayload bool
+		if err := rows.Scan(&d.ID, &d.UUID, &enqueued, &headers, &key, &noKey, &payload, &noPayload, &d.Attempt); err != nil {
+			return nil, err
+		}
+		d.Key, d.Payload = orEmpty(key, noKey), orEmpty(payload, noPayload)
+		d.EnqueuedAt = time.UnixMilli(enqueued)
+		var err error
+		if d.Headers, err = decodeHeaders(headers); err != nil {
+			return nil, err
+		}
+		out = append(out, d)
+	}
+	return out, rows.Err()
+}
+
+// orEmpty undoes the driver's reading of an empty blob as nil.
+func orEmpty(b []byte, null bool) []byte {
+	if b == nil && !null {
+		return []byte{}
+	}
+	return b
+}
+
+func (b *backend) NextDue(ctx context.Context, topic, group string) (time.Duration, bool, error) {
+	var due sql.NullInt64
+	err := b.db.QueryRowContext(ctx, b.sql(`
+		SELECT min(due_at) - {now} FROM {queue_deliveries}
+		WHERE state = 2 AND group_id = (SELECT id FROM {queue_groups} WHERE topic = ? AND name = ?)`), topic, group).Scan(&due)
+	if err != nil || !due.Valid {
+		return 0, false, err
+	}
+	return time.Duration(max(due.Int64, 0)) * time.Millisecond, true, nil
+}

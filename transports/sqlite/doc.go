@@ -1,0 +1,9 @@
+// Package sqlite is a message queue in a SQLite database: for applications that
+// run on one machine, in one process or in several. When the store is the same
+// database, acknowledgements ride in the handler's transaction.
+//
+// SQLite has one writer at a time, so messages of handlers that write to this
+// database are processed one after the other, whatever the concurrency. A
+// transaction that stays open for longer than a third of the lease also keeps
+// leases from being renewed.
+package sqlite
