@@ -19,7 +19,8 @@ func Kafka(t testing.TB) (brokers []string, real bool) {
 	t.Helper()
 	if addrs := os.Getenv(envKafka); addrs != "" {
 		brokers = strings.Split(addrs, ",")
-		conn, err := net.DialTimeout("tcp", brokers[0], 5*time.Second)
+		dialer := net.Dialer{Timeout: 5 * time.Second}
+		conn, err := dialer.DialContext(t.Context(), "tcp", brokers[0])
 		if err != nil {
 			t.Fatalf("%s: %v (is it running? scripts/brokers.sh status)", envKafka, err)
 		}
