@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/idem-go/idem/transports/internal/queue"
+	"github.com/idem-go/idem/transports/internal/queue/memqueue"
 )
 
 // Config tunes the transport. The zero value is useful.
@@ -31,7 +32,7 @@ func New(c Config) (*Transport, error) {
 	if c.MaxMessages < 0 {
 		return nil, fmt.Errorf("memory: MaxMessages must not be negative, is %d", c.MaxMessages)
 	}
-	t, err := queue.NewTransport("memory", newBackend(cmp.Or(c.MaxMessages, 1_000_000)), queue.Options{
+	t, err := queue.NewTransport("memory", memqueue.New(cmp.Or(c.MaxMessages, 1_000_000)), queue.Options{
 		Lease: c.Lease, PollInterval: c.PollInterval, Retention: c.Retention, CleanEvery: c.CleanEvery,
 		MaxMessageBytes: c.MaxMessageBytes, Logger: c.Logger,
 	})

@@ -54,7 +54,11 @@ func newKeeper(b Backend, lease time.Duration, log *slog.Logger) *keeper {
 func (k *keeper) add(parent context.Context, d Delivery, begun time.Time) *hold {
 	h := &hold{Delivery: d}
 	h.ctx, h.cancel = context.WithCancelCause(parent)
-	h.timer = time.AfterFunc(time.Until(begun.Add(k.lease)), h.lose)
+	left := time.Until(begun.Add(k.lease))
+	if left <= 0 { // the claim took too long: not even a moment to hand it out
+		h.lose()
+	}
+	h.timer = time.AfterFunc(left, h.lose)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.held[d.Lease] = h

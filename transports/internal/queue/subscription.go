@@ -248,12 +248,16 @@ func (n *subscription) wait(wake <-chan struct{}, idle *idler) bool {
 }
 
 // idler keeps a delivery that is due and yet cannot be claimed, such as one
-// behind another of its key, from turning the wait into a busy loop.
+// that another claimer is about to take, from turning the wait into a busy loop.
 type idler struct{ floor time.Duration }
 
 func (i *idler) next(due, poll time.Duration) time.Duration {
+	if due > 0 {
+		i.floor = 0
+		return min(due, poll)
+	}
 	i.floor = min(max(2*i.floor, time.Millisecond), poll)
-	return min(max(due, i.floor), poll)
+	return i.floor
 }
 
 func (i *idler) reset() { i.floor = 0 }

@@ -1,4 +1,4 @@
-package memory
+package memqueue
 
 import (
 	"testing"
@@ -12,5 +12,5 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestBackend(t *testing.T) {
-	queuetest.Run(t, func(*testing.T) queue.Backend { return newBackend(1 << 20) })
+	queuetest.Run(t, func(*testing.T) queue.Backend { return New(1 << 20) })
 }

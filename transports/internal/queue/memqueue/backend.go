@@ -1,4 +1,7 @@
-package memory
+// Package memqueue is the [queue.Backend] in the memory of one process: the
+// reference that the backends in databases are compared with, and what the
+// subscriber is tested with. It works inside a testing/synctest bubble.
+package memqueue
 
 import (
 	"context"
@@ -11,9 +14,9 @@ import (
 	"github.com/idem-go/idem/transports/internal/queue"
 )
 
-// backend is a [queue.Backend]. One lock guards everything; nothing under it
+// Backend is a [queue.Backend]. One lock guards everything; nothing under it
 // takes more than a few steps down a heap for each message it touches.
-type backend struct {
+type Backend struct {
 	mu       sync.Mutex
 	limit    int
 	lastID   int64
@@ -26,10 +29,12 @@ type backend struct {
 	wakes queue.Wakes
 }
 
-var _ queue.Backend = (*backend)(nil)
+var _ queue.Backend = (*Backend)(nil)
 
-func newBackend(limit int) *backend {
-	return &backend{
+// New returns an empty queue for at most limit messages. Acknowledged ones are
+// removed early when there is no room; after that, Publish fails.
+func New(limit int) *Backend {
+	return &Backend{
 		limit:    limit,
 		topics:   make(map[string]*topic),
 		messages: make(map[int64]*stored),
@@ -40,7 +45,7 @@ func newBackend(limit int) *backend {
 	}
 }
 
-func (b *backend) topic(name string) *topic {
+func (b *Backend) topic(name string) *topic {
 	t := b.topics[name]
 	if t == nil {
 		t = newTopic(name)
@@ -49,7 +54,8 @@ func (b *backend) topic(name string) *topic {
 	return t
 }
 
-func (b *backend) Publish(ctx context.Context, topic string, msgs []queue.Message) error {
+// Publish appends messages.
+func (b *Backend) Publish(ctx context.Context, topic string, msgs []queue.Message) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -57,7 +63,7 @@ func (b *backend) Publish(ctx context.Context, topic string, msgs []queue.Messag
 	defer b.mu.Unlock()
 	now := time.Now()
 	if missing := len(b.messages) + len(msgs) - b.limit; missing > 0 && b.clean(now, missing) < missing {
-		return fmt.Errorf("memory: full with %d unacknowledged messages: consume them, or raise MaxMessages", len(b.messages))
+		return fmt.Errorf("the queue is full with %d unacknowledged messages: consume them, or raise MaxMessages", len(b.messages))
 	}
 	t := b.topic(topic)
 	for _, m := range msgs {
@@ -72,28 +78,30 @@ func (b *backend) Publish(ctx context.Context, topic string, msgs []queue.Messag
 }
 
 // retire notes that nobody waits for s, if so.
-func (b *backend) retire(s *stored) {
+func (b *Backend) retire(s *stored) {
 	if s.waiting == 0 && !s.acked {
 		s.acked = true
 		b.acked.push(s)
 	}
 }
 
-func (b *backend) Register(_ context.Context, topic, group string) error {
+// Register adds a group with everything that is stored.
+func (b *Backend) Register(_ context.Context, topic, group string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.topic(topic).register(group, time.Now())
 	return nil
 }
 
-func (b *backend) group(topic, name string) *group {
+func (b *Backend) group(topic, name string) *group {
 	if t := b.topics[topic]; t != nil {
 		return t.groups[name]
 	}
 	return nil
 }
 
-func (b *backend) Claim(ctx context.Context, r queue.ClaimRequest) ([]queue.Delivery, error) {
+// Claim leases due deliveries.
+func (b *Backend) Claim(ctx context.Context, r queue.ClaimRequest) ([]queue.Delivery, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -115,7 +123,8 @@ func (b *backend) Claim(ctx context.Context, r queue.ClaimRequest) ([]queue.Deli
 	return out, nil
 }
 
-func (b *backend) NextDue(_ context.Context, topic, group string) (time.Duration, bool, error) {
+// NextDue looks at the delivery that becomes due first.
+func (b *Backend) NextDue(_ context.Context, topic, group string) (time.Duration, bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	g := b.group(topic, group)
@@ -130,7 +139,7 @@ func (b *backend) NextDue(_ context.Context, topic, group string) (time.Duration
 }
 
 // find returns the delivery that l leases, nil when the lease is lost.
-func (b *backend) find(l queue.Lease) (*group, *delivery) {
+func (b *Backend) find(l queue.Lease) (*group, *delivery) {
 	s := b.messages[l.ID]
 	if s == nil {
 		return nil, nil
@@ -146,7 +155,8 @@ func (b *backend) find(l queue.Lease) (*group, *delivery) {
 	return g, d
 }
 
-func (b *backend) Ack(ctx context.Context, leases ...queue.Lease) error {
+// Ack removes deliveries.
+func (b *Backend) Ack(ctx context.Context, leases ...queue.Lease) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -162,7 +172,8 @@ func (b *backend) Ack(ctx context.Context, leases ...queue.Lease) error {
 	return nil
 }
 
-func (b *backend) Release(ctx context.Context, releases ...queue.Release) error {
+// Release gives deliveries back.
+func (b *Backend) Release(ctx context.Context, releases ...queue.Release) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -178,7 +189,8 @@ func (b *backend) Release(ctx context.Context, releases ...queue.Release) error 
 	return nil
 }
 
-func (b *backend) Extend(ctx context.Context, lease time.Duration, leases ...queue.Lease) (lost []queue.Lease, err error) {
+// Extend prolongs leases.
+func (b *Backend) Extend(ctx context.Context, lease time.Duration, leases ...queue.Lease) (lost []queue.Lease, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -197,13 +209,16 @@ func (b *backend) Extend(ctx context.Context, lease time.Duration, leases ...que
 	return lost, nil
 }
 
-func (b *backend) AckTx(context.Context, any, queue.Lease) error {
-	return errors.New("memory: the queue shares no database with a store")
+// AckTx always fails: no store shares this memory.
+func (b *Backend) AckTx(context.Context, any, queue.Lease) error {
+	return errors.New("memqueue: the queue shares no database with a store")
 }
 
-func (b *backend) Wake(topic string) (<-chan struct{}, func()) { return b.wakes.Add(topic) }
+// Wake announces every change of the topic.
+func (b *Backend) Wake(topic string) (<-chan struct{}, func()) { return b.wakes.Add(topic) }
 
-func (b *backend) Clean(_ context.Context, retention time.Duration, limit int) (int, error) {
+// Clean removes acknowledged messages.
+func (b *Backend) Clean(_ context.Context, retention time.Duration, limit int) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.clean(time.Now().Add(-retention), limit), nil
@@ -211,7 +226,7 @@ func (b *backend) Clean(_ context.Context, retention time.Duration, limit int) (
 
 // clean removes up to n acknowledged messages that are not younger than the
 // given time.
-func (b *backend) clean(until time.Time, n int) (removed int) {
+func (b *Backend) clean(until time.Time, n int) (removed int) {
 	for removed < n {
 		s, ok := b.acked.peek()
 		if !ok || s.at.After(until) {
@@ -228,7 +243,8 @@ func (b *backend) clean(until time.Time, n int) (removed int) {
 	return removed
 }
 
-func (b *backend) Depth(_ context.Context, topic, group string) (int, time.Duration, error) {
+// Depth counts what the group has not acknowledged.
+func (b *Backend) Depth(_ context.Context, topic, group string) (int, time.Duration, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	g := b.group(topic, group)
@@ -242,6 +258,11 @@ func (b *backend) Depth(_ context.Context, topic, group string) (int, time.Durat
 	return len(g.byID), time.Since(at), nil
 }
 
-func (b *backend) Database() string           { return "" }
-func (b *backend) Ping(context.Context) error { return nil }
-func (b *backend) Close() error               { return nil }
+// Database is "": no store shares this memory.
+func (b *Backend) Database() string { return "" }
+
+// Ping always succeeds.
+func (b *Backend) Ping(context.Context) error { return nil }
+
+// Close does nothing.
+func (b *Backend) Close() error { return nil }
