@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"math"
+	"math/rand/v2"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill"
@@ -11,8 +13,8 @@ import (
 )
 
 // wideScan is how many due deliveries an ordered claim looks at when the first
-// N did not yield N: with one hot key, as many are parked in one transaction.
-const wideScan = 512
+// N did not yield N, and therefore how many of one key it parks in a transaction.
+const wideScan = 256
 
 func (b *backend) Claim(ctx context.Context, req queue.ClaimRequest) ([]queue.Delivery, error) {
 	group, err := b.group(ctx, req.Topic, req.Group)
@@ -54,36 +56,47 @@ func (b *backend) claim(ctx context.Context, statement string, group int32, req 
 }
 
 // claimOrdered looks at N deliveries, which is enough unless keys repeat, and
-// at more if that was not. It goes on without result only while it parks.
+// if it was not, further. It goes on without result only while it parks.
 func (b *backend) claimOrdered(ctx context.Context, group int32, req queue.ClaimRequest) ([]queue.Delivery, error) {
-	var out []queue.Delivery
-	for scan := req.N; ; scan = max(wideScan, 2*req.N) {
-		r, err := b.claimRound(ctx, group, req, req.N-len(out), scan)
-		out = append(out, r.taken...)
-		wide := scan > req.N
+	out, r, err := b.claimRound(ctx, group, req, req.N, nil)
+	if err != nil || len(out) == req.N || r.due < req.N {
+		return out, err
+	}
+	lane := int64(rand.Uint64()) // lanes are hashes
+	scan := max(wideScan, 2*req.N)
+	req.N -= len(out)
+	for {
+		more, r, err := b.claimRound(ctx, group, req, scan, &lane)
+		out = append(out, more...)
 		switch {
-		case err != nil && len(out) == 0:
+		case len(out) > 0: // even after an error: these are leased
+			return out, nil
+		case err != nil || r.due < scan || r.parked == 0:
 			return nil, err
-		case err != nil, len(out) >= req.N, r.due < scan:
-			return out, nil
-		case wide && (len(out) > 0 || r.parked == 0):
-			return out, nil
+		case r.next != nil:
+			lane = *r.next
+		default:
+			lane = math.MinInt64
 		}
 	}
 }
 
-// round is what one look yielded.
+// round is what one look saw.
 type round struct {
-	taken       []queue.Delivery
+	// due deliveries are at most as many as were looked at.
 	due, parked int
+	// next is the lane to go on from, nil after the last.
+	next *int64
 }
 
-func (b *backend) claimRound(ctx context.Context, group int32, req queue.ClaimRequest, n, scan int) (r round, err error) {
+// claimRound looks at scan due deliveries, and unless lane is nil at the first
+// of one lane after another.
+func (b *backend) claimRound(ctx context.Context, group int32, req queue.ClaimRequest, scan int, lane *int64) (out []queue.Delivery, r round, err error) {
 	token := watermill.NewUUID()
 	err = b.pipeline(ctx, func(batch *pgx.Batch) {
 		batch.Queue(settings)
 		batch.Queue(b.sql.lockClaims, group)
-		batch.Queue(b.sql.claimOrdered, group, n, req.Lease, token, scan).Query(func(rows pgx.Rows) error {
+		batch.Queue(b.sql.claimOrdered, group, req.N, req.Lease, token, scan, lane).Query(func(rows pgx.Rows) error {
 			for rows.Next() {
 				var (
 					id      *int64
@@ -93,7 +106,7 @@ func (b *backend) claimRound(ctx context.Context, group int32, req queue.ClaimRe
 					headers [][]byte
 					d       = queue.Delivery{Lease: queue.Lease{Group: req.Group, Token: token}}
 				)
-				if err := rows.Scan(&r.due, &r.parked, &id, &attempt, &uuid, &d.Key, &headers, &d.Payload, &at); err != nil {
+				if err := rows.Scan(&r.due, &r.parked, &r.next, &id, &attempt, &uuid, &d.Key, &headers, &d.Payload, &at); err != nil {
 					return err
 				}
 				if id == nil {
@@ -101,15 +114,15 @@ func (b *backend) claimRound(ctx context.Context, group int32, req queue.ClaimRe
 				}
 				d.ID, d.Attempt, d.UUID, d.EnqueuedAt = *id, *attempt, *uuid, *at
 				d.Headers = decodeHeaders(headers)
-				r.taken = append(r.taken, d)
+				out = append(out, d)
 			}
 			return rows.Err()
 		})
 	})
 	if err != nil {
-		return round{}, err
+		return nil, round{}, err
 	}
-	return r, nil
+	return out, r, nil
 }
 
 func (b *backend) Ack(ctx context.Context, leases ...queue.Lease) error {

@@ -33,16 +33,16 @@ func newStatements(n names) statements {
 		claimParked:  n.fill(claimWhere(`visible_at = 'infinity'`)),
 		claimOrdered: n.fill(claimOrdered),
 
-		ack: n.fill(`DELETE FROM {{.Deliveries}} d USING unnest($1::bigint[], $2::uuid[]) AS l (id, token)
-			WHERE d.id = l.id AND d.token = l.token`),
-		ackOne: n.fill(`DELETE FROM {{.Deliveries}} WHERE id = $1 AND token = $2`),
+		ack: n.fill(`DELETE FROM {{.Deliveries}} d USING unnest($1::bigint[], $2::text[]) AS l (id, token)
+			WHERE d.id = l.id AND d.token::text = l.token`),
+		ackOne: n.fill(`DELETE FROM {{.Deliveries}} WHERE id = $1 AND token::text = $2`),
 		release: n.fill(`
 			WITH released AS (
 				UPDATE {{.Deliveries}} d
 				SET visible_at = statement_timestamp() + make_interval(secs => l.after),
 					token = NULL, attempt = d.attempt - CASE WHEN l.counted THEN 0 ELSE 1 END
-				FROM unnest($1::bigint[], $2::uuid[], $3::float8[], $4::bool[]) AS l (id, token, after, counted)
-				WHERE d.id = l.id AND d.token = l.token
+				FROM unnest($1::bigint[], $2::text[], $3::float8[], $4::bool[]) AS l (id, token, after, counted)
+				WHERE d.id = l.id AND d.token::text = l.token
 				RETURNING d.grp
 			)
 			SELECT DISTINCT g.topic FROM released r JOIN {{.Groups}} g ON g.id = r.grp`),
@@ -50,16 +50,16 @@ func newStatements(n names) statements {
 		// transaction. Waiting for that would let the other leases run out.
 		extend: n.fill(`
 			WITH l AS MATERIALIZED (
-				SELECT id, token FROM unnest($1::bigint[], $2::uuid[]) AS l (id, token)
+				SELECT id, token FROM unnest($1::bigint[], $2::text[]) AS l (id, token)
 			), held AS MATERIALIZED (
-				SELECT d.id, d.grp FROM l JOIN {{.Deliveries}} d ON d.id = l.id AND d.token = l.token
+				SELECT d.id, d.grp FROM l JOIN {{.Deliveries}} d ON d.id = l.id AND d.token::text = l.token
 				FOR UPDATE OF d SKIP LOCKED
 			), extended AS (
 				UPDATE {{.Deliveries}} d SET visible_at = statement_timestamp() + $3::interval
 				FROM held WHERE d.id = held.id AND d.grp = held.grp
 			)
-			SELECT l.id, l.token::text FROM l
-			WHERE NOT EXISTS (SELECT FROM {{.Deliveries}} d WHERE d.id = l.id AND d.token = l.token)`),
+			SELECT l.id, l.token FROM l
+			WHERE NOT EXISTS (SELECT FROM {{.Deliveries}} d WHERE d.id = l.id AND d.token::text = l.token)`),
 
 		nextDue: n.fill(`
 			SELECT visible_at - statement_timestamp() FROM {{.Deliveries}}
@@ -118,18 +118,36 @@ func claimWhere(condition string) string {
 //
 // Safely: the older one is locked until this transaction ends, so it is
 // deleted after that, and the trigger that then looks for the next finds it
-// parked. Two rows of a lane that are both due need no look-up, the older is
-// locked already.
+// parked. Of two rows of a lane that are both due the older is locked already.
 //
 // A lease that has run out still counts as out: its owner may be extending it
 // right now. Being due, it is locked here, and parked or taken.
+//
+// Due rows come oldest first. Where those of few lanes fill the view, a second
+// look, at the first row of one lane after another from $6 on, finds others
+// behind them; $6 is null when it is not needed.
 const claimOrdered = `
-	WITH due AS MATERIALIZED (
+	WITH RECURSIVE front AS MATERIALIZED (
 		SELECT id, lane FROM {{.Deliveries}}
 		WHERE grp = $1 AND visible_at <= statement_timestamp()
 		ORDER BY grp, visible_at, id LIMIT $5 FOR UPDATE SKIP LOCKED
+	), lanes (lane, nth) AS (
+		(SELECT lane, 1 FROM {{.Deliveries}} WHERE grp = $1 AND lane >= $6 ORDER BY grp, lane, id LIMIT 1)
+		UNION ALL
+		SELECT (SELECT d.lane FROM {{.Deliveries}} d WHERE d.grp = $1 AND d.lane > l.lane
+			ORDER BY d.grp, d.lane, d.id LIMIT 1), l.nth + 1
+		FROM lanes l WHERE l.lane IS NOT NULL AND l.nth < 8 * $2 + 64
+	), firsts AS MATERIALIZED (
+		SELECT d.id, d.lane
+		FROM lanes l
+		CROSS JOIN LATERAL (SELECT o.id FROM {{.Deliveries}} o WHERE o.grp = $1 AND o.lane = l.lane
+			ORDER BY o.grp, o.lane, o.id LIMIT 1) f
+		JOIN {{.Deliveries}} d ON d.id = f.id AND d.grp = $1
+		WHERE d.visible_at <= statement_timestamp()
+		LIMIT $2 FOR UPDATE OF d SKIP LOCKED
 	), ranked AS (
-		SELECT id, lane, row_number() OVER (PARTITION BY lane ORDER BY id) AS nth FROM due
+		SELECT id, lane, row_number() OVER (PARTITION BY lane ORDER BY id) AS nth
+		FROM (SELECT id, lane FROM front UNION SELECT id, lane FROM firsts) due
 	), judged AS MATERIALIZED (
 		SELECT r.id, CASE
 			WHEN r.lane IS NULL THEN 'take'
@@ -157,7 +175,8 @@ const claimOrdered = `
 		WHERE d.id = j.id AND d.grp = $1
 		RETURNING d.id, d.attempt
 	)
-	SELECT c.due, c.parked, t.id, t.attempt, m.uuid, m.key, m.headers, m.payload, m.created_at
-	FROM (SELECT (SELECT count(*) FROM due) AS due, (SELECT count(*) FROM parked) AS parked) c
+	SELECT c.due, c.parked, c.next, t.id, t.attempt, m.uuid, m.key, m.headers, m.payload, m.created_at
+	FROM (SELECT (SELECT count(*) FROM front) AS due, (SELECT count(*) FROM parked) AS parked,
+		(SELECT lane FROM lanes ORDER BY nth DESC LIMIT 1) AS next) c
 	LEFT JOIN (taken t JOIN {{.Messages}} m ON m.id = t.id) ON true
 	ORDER BY t.id`
