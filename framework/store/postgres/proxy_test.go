@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -25,6 +26,7 @@ const (
 type proxy struct {
 	target string
 	ln     net.Listener
+	syncs  atomic.Int64 // round trips: ends of a pipeline and simple queries
 	wg     sync.WaitGroup
 
 	mu      sync.Mutex
@@ -134,6 +136,9 @@ func (l *link) toServer() {
 		kind, msg, err := readMessage(l.client)
 		if err != nil {
 			return
+		}
+		if kind == 'S' || kind == 'Q' {
+			l.syncs.Add(1)
 		}
 		if l.isCommit(kind, msg[5:]) {
 			switch l.take() {
