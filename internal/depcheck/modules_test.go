@@ -15,7 +15,9 @@ var moduleRow = regexp.MustCompile("(?m)^\\| `([a-z0-9-]+(?:\\.[a-z0-9-]+)+/[^` 
 
 // Each direct dependency has a row that tells why it is there, and each row a dependency.
 func TestDirectDependenciesHaveAReason(t *testing.T) {
-	seeTree(t)
+	if _, err := os.ReadFile(filepath.Join(root, "go.mod")); err != nil { // so that go test notices a change
+		t.Fatal(err)
+	}
 	cmd := exec.CommandContext(t.Context(), "go", "mod", "edit", "-json")
 	cmd.Dir = root
 	out, err := cmd.Output()
