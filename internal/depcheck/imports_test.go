@@ -65,9 +65,10 @@ func violations(r rule, p pkg, pkgs map[string]pkg) []string {
 			}
 		}
 	}
-	for _, dep := range p.Deps {
-		if matchesAny(dep, r.never) {
-			found = append(found, reaches(p, dep, pkgs))
+	for _, pattern := range r.never {
+		// One of a library's many packages is enough to tell.
+		if i := slices.IndexFunc(p.Deps, func(dep string) bool { return matches(dep, pattern) }); i >= 0 {
+			found = append(found, reaches(p, p.Deps[i], pkgs))
 		}
 	}
 	return found
