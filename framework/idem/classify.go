@@ -42,7 +42,7 @@ func (c Classifier) Classify(err error) Class {
 	if err == nil {
 		return ClassNone
 	}
-	return c.find(err, new(errorTree), 0).class
+	return c.find(err, startReach()).class
 }
 
 // finding is a class and the place it has in the order of [Classifier].
@@ -59,10 +59,11 @@ const (
 	weightShutdown = 2 * weightSaid
 )
 
-func (c Classifier) find(err error, tree *errorTree, depth int) finding {
+func (c Classifier) find(err error, r reach) finding {
 	best := finding{ClassTransient, weightUnknown}
-	for i, member := range tree.members(err, depth) {
-		if f := c.find(member, tree, depth+1); i == 0 || f.weight > best.weight {
+	members, r := r.members(err)
+	for i, member := range members {
+		if f := c.find(member, r); i == 0 || f.weight > best.weight {
 			best = f
 		}
 	}
@@ -120,25 +121,23 @@ func weigh(class Class, source int) int {
 	}
 }
 
-// errorTree bounds a walk through an error and what it wraps. Errors of people
-// have ten members; cyclic ones, and those that join themselves, have no end.
-type errorTree struct{ seen int }
+// reach bounds a walk through an error and what it wraps: how many errors may
+// still be looked at, and how deep. Errors of people have ten members; cyclic
+// ones, and those that join themselves, have no end. Members share what is
+// left, so that none can use up what the others need.
+type reach struct{ errors, depth int }
 
-const (
-	maxErrors     = 10_000
-	maxErrorDepth = 1000
-)
+func startReach() reach { return reach{errors: 1 << 14, depth: 1000} }
 
-// members returns the errors that err, depth steps into the tree, wraps
-// directly; none once a bound is reached.
-func (t *errorTree) members(err error, depth int) []error {
-	if depth >= maxErrorDepth || t.seen >= maxErrors {
-		return nil
-	}
+// members returns the errors that err wraps directly and the reach of each;
+// none when there are more than the reach allows.
+func (r reach) members(err error) ([]error, reach) {
 	members := guard(func() []error { return unwrap(err) })
-	members = members[:min(len(members), maxErrors-t.seen)]
-	t.seen += len(members)
-	return members
+	n := len(members)
+	if n == 0 || n > r.errors || r.depth == 0 {
+		return nil, reach{}
+	}
+	return members, reach{errors: (r.errors - n) / n, depth: r.depth - 1}
 }
 
 func unwrap(err error) []error {

@@ -61,15 +61,16 @@ func RetryAfter(err error, d time.Duration) error {
 func NotApplied(err error) error { return marked(err, mark{notApplied: true}) }
 
 // notApplied reports whether every branch of err has the mark of [NotApplied].
-func notApplied(err error) bool { return allNotApplied(err, new(errorTree), 0) }
+// An error too large to see all of counts as unmarked.
+func notApplied(err error) bool { return allNotApplied(err, startReach()) }
 
-func allNotApplied(err error, tree *errorTree, depth int) bool {
+func allNotApplied(err error, r reach) bool {
 	if m, ok := err.(*mark); ok && m.notApplied {
 		return true
 	}
-	members := tree.members(err, depth)
+	members, r := r.members(err)
 	for _, member := range members {
-		if !allNotApplied(member, tree, depth+1) {
+		if !allNotApplied(member, r) {
 			return false
 		}
 	}

@@ -46,16 +46,17 @@ func RetryAfterOf(err error) (time.Duration, bool) {
 	if err == nil {
 		return 0, false
 	}
-	d := longestRetryAfter(err, new(errorTree), 0)
+	d := longestRetryAfter(err, startReach())
 	return d, d > 0
 }
 
-func longestRetryAfter(err error, tree *errorTree, depth int) (longest time.Duration) {
+func longestRetryAfter(err error, r reach) (longest time.Duration) {
 	if d := ownRetryAfter(err); d > 0 {
 		return min(d, maxRetryAfter)
 	}
-	for _, member := range tree.members(err, depth) {
-		longest = max(longest, longestRetryAfter(member, tree, depth+1))
+	members, r := r.members(err)
+	for _, member := range members {
+		longest = max(longest, longestRetryAfter(member, r))
 	}
 	return longest
 }
