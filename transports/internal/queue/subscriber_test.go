@@ -229,6 +229,30 @@ func TestCloseWaitsForUnsettledMessages(t *testing.T) {
 	}
 }
 
+func TestAMessageNobodyTakesGoesBack(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		s := b.subscriber(idem.SubscriberConfig{})
+		b.publish("ignored")
+		b.must(b.t.Publisher().Publish("other", message.NewMessage("wanted", nil)))
+		if _, err := s.Subscribe(b.Context(), topic); err != nil {
+			b.Fatal(err)
+		}
+		synctest.Wait() // it takes the only slot
+		other, err := s.Subscribe(b.Context(), "other")
+		b.must(err)
+		begun := time.Now()
+		b.next(other).Ack()
+		if took := time.Since(begun); took > 10*lease {
+			b.Errorf("the other topic waited for %v", took)
+		}
+		msg := b.next(b.subscribe(idem.SubscriberConfig{}))
+		if d := delivery(b, msg); d.Attempt != 1 {
+			b.Errorf("attempt is %d, want 1: nobody had seen it", d.Attempt)
+		}
+		msg.Ack()
+	})
+}
+
 func TestSubscribeAfterCloseIsAnError(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		s := b.subscriber(idem.SubscriberConfig{})

@@ -137,15 +137,15 @@ func (n *subscription) claim(free int) ([]*hold, error) {
 	return holds, nil
 }
 
-// shut reports whether nothing more may be handed out.
-func (n *subscription) shut() bool {
-	return n.intake.Err() != nil || n.c.Gate.Closed() || n.c.Gate.Paused() != ""
-}
-
+// emitAll hands messages over for a third of the lease. What nobody has taken
+// by then goes back, so that others may have it and other topics of this
+// subscriber get a slot.
 func (n *subscription) emitAll(holds []*hold) {
+	ctx, cancel := context.WithTimeout(n.intake, n.c.Lease/3)
+	defer cancel()
 	for _, h := range holds {
 		msg := n.message(h)
-		if !n.emit(h, msg) {
+		if !n.emit(ctx, h, msg) {
 			h.end(nil)
 			n.settle.put(settlement{hold: h})
 			continue
@@ -155,17 +155,18 @@ func (n *subscription) emitAll(holds []*hold) {
 }
 
 // emit hands msg over; false when it must be given back instead.
-func (n *subscription) emit(h *hold, msg *message.Message) bool {
+func (n *subscription) emit(ctx context.Context, h *hold, msg *message.Message) bool {
+	gate := n.c.Gate
 	for {
-		changed := n.c.Gate.Changed()
-		if n.shut() || h.ctx.Err() != nil {
+		changed := gate.Changed()
+		if ctx.Err() != nil || h.ctx.Err() != nil || gate.Closed() || gate.Paused() != "" {
 			return false
 		}
 		select {
 		case n.out <- msg:
 			return true
 		case <-changed:
-		case <-n.intake.Done():
+		case <-ctx.Done():
 		case <-h.ctx.Done():
 		}
 	}

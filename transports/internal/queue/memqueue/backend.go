@@ -23,8 +23,8 @@ type Backend struct {
 	tokens   int64
 	topics   map[string]*topic
 	messages map[int64]*stored
-	// acked holds the messages that no group waits for, oldest first. One
-	// for which a new group waits is left out when its turn comes.
+	// acked holds the messages that every group has acknowledged, oldest
+	// first. One for which a new group waits is left out when its turn comes.
 	acked heapOf[*stored]
 	wakes queue.Wakes
 }
@@ -63,7 +63,7 @@ func (b *Backend) Publish(ctx context.Context, topic string, msgs []queue.Messag
 	defer b.mu.Unlock()
 	now := time.Now()
 	if missing := len(b.messages) + len(msgs) - b.limit; missing > 0 && b.clean(now, missing) < missing {
-		return fmt.Errorf("the queue is full with %d unacknowledged messages: consume them, or raise MaxMessages", len(b.messages))
+		return fmt.Errorf("the queue is full with %d messages: consume them, or raise MaxMessages", len(b.messages))
 	}
 	t := b.topic(topic)
 	for _, m := range msgs {
@@ -71,15 +71,15 @@ func (b *Backend) Publish(ctx context.Context, topic string, msgs []queue.Messag
 		s := &stored{Message: clone(m), id: b.lastID, at: now, topic: t}
 		b.messages[s.id] = s
 		t.append(s, now)
-		b.retire(s)
 	}
 	b.wakes.Send(topic)
 	return nil
 }
 
-// retire notes that nobody waits for s, if so.
+// retire notes that every group has acknowledged s, if so. A message of a topic
+// without groups is still to be delivered.
 func (b *Backend) retire(s *stored) {
-	if s.waiting == 0 && !s.acked {
+	if s.waiting == 0 && !s.acked && len(s.topic.groups) > 0 {
 		s.acked = true
 		b.acked.push(s)
 	}
@@ -221,7 +221,23 @@ func (b *Backend) Wake(topic string) (<-chan struct{}, func()) { return b.wakes.
 func (b *Backend) Clean(_ context.Context, retention time.Duration, limit int) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.clean(time.Now().Add(-retention), limit), nil
+	until := time.Now().Add(-retention)
+	n := b.clean(until, limit)
+	for _, t := range b.topics {
+		for e := t.messages.Front(); e != nil && len(t.groups) == 0 && n < limit; e = t.messages.Front() {
+			if e.Value.(*stored).at.After(until) {
+				break
+			}
+			b.remove(e.Value.(*stored))
+			n++
+		}
+	}
+	return n, nil
+}
+
+func (b *Backend) remove(s *stored) {
+	s.topic.messages.Remove(s.place)
+	delete(b.messages, s.id)
 }
 
 // clean removes up to n acknowledged messages that are not younger than the
@@ -235,8 +251,7 @@ func (b *Backend) clean(until time.Time, n int) (removed int) {
 		b.acked.pop()
 		s.acked = false
 		if s.waiting == 0 {
-			s.topic.messages.Remove(s.place)
-			delete(b.messages, s.id)
+			b.remove(s)
 			removed++
 		}
 	}
