@@ -44,7 +44,7 @@ func (b *backend) Publish(ctx context.Context, topic string, msgs []queue.Messag
 }
 
 func (b *backend) insert(ctx context.Context, tx *sql.Tx, topic string, msgs []queue.Message) error {
-	return each(ctx, tx, b.sql(`INSERT INTO {queue_messages} (topic, uuid, key, headers, payload) VALUES (?, ?, ?, ?, ?)`), msgs,
+	return each(ctx, tx, b.sql(insertMessage), msgs,
 		func(m queue.Message) []any {
 			return []any{topic, m.UUID, m.Key, encodeHeaders(m.Headers), m.Payload}
 		}, nil)
@@ -77,23 +77,19 @@ func each[T any](ctx context.Context, tx *sql.Tx, query string, items []T, args 
 
 func (b *backend) Register(ctx context.Context, topic, group string) error {
 	var known bool
-	err := b.db.QueryRowContext(ctx, b.sql(`SELECT EXISTS (SELECT 1 FROM {queue_groups} WHERE topic = ? AND name = ?)`), topic, group).Scan(&known)
+	err := b.db.QueryRowContext(ctx, b.sql(groupExists), topic, group).Scan(&known)
 	if err != nil || known {
 		return err
 	}
 	return inTx(ctx, b.db, func(tx *sql.Tx) error {
-		r, err := tx.ExecContext(ctx, b.sql(`INSERT INTO {queue_groups} (topic, name) VALUES (?, ?) ON CONFLICT DO NOTHING`), topic, group)
+		r, err := tx.ExecContext(ctx, b.sql(insertGroup), topic, group)
 		if err != nil {
 			return err
 		}
 		if n, err := r.RowsAffected(); err != nil || n == 0 {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, b.sql(`
-			INSERT INTO {queue_deliveries} (message_id, group_id, key, state)
-			SELECT m.id, g.id, m.key, m.key IS NULL OR row_number() OVER (PARTITION BY m.key ORDER BY m.id) = 1
-			FROM {queue_messages} m JOIN {queue_groups} g ON g.topic = m.topic
-			WHERE g.topic = ? AND g.name = ?`), topic, group)
+		_, err = tx.ExecContext(ctx, b.sql(fillGroup), topic, group)
 		return err
 	})
 }
@@ -103,21 +99,18 @@ func (b *backend) Ack(ctx context.Context, leases ...queue.Lease) error {
 		return nil
 	}
 	return inTx(ctx, b.db, func(tx *sql.Tx) error {
-		return each(ctx, tx, b.sql(ackSQL), leases, leaseArgs, nil)
+		return each(ctx, tx, b.sql(acknowledge), leases, leaseArgs, nil)
 	})
 }
 
-// A token is one claim's, so that it also tells the group.
-const ackSQL = `DELETE FROM {queue_deliveries} WHERE message_id = ? AND token = ?`
-
 func leaseArgs(l queue.Lease) []any { return []any{l.ID, l.Token} }
 
-func (b *backend) AckTx(ctx context.Context, native any, lease queue.Lease) error {
+func (b *backend) AckTx(ctx context.Context, native any, l queue.Lease) error {
 	tx, ok := native.(*sql.Tx)
 	if !ok {
 		return fmt.Errorf("sqlite: acknowledge in a transaction: got a %T, need the *sql.Tx of a store in the same database", native)
 	}
-	r, err := tx.ExecContext(ctx, b.sql(ackSQL), leaseArgs(lease)...)
+	r, err := tx.ExecContext(ctx, b.sql(acknowledge), leaseArgs(l)...)
 	if err != nil {
 		return fmt.Errorf("sqlite: acknowledge in a transaction: %w", err)
 	}
@@ -132,9 +125,7 @@ func (b *backend) Release(ctx context.Context, releases ...queue.Release) error 
 		return nil
 	}
 	return inTx(ctx, b.db, func(tx *sql.Tx) error {
-		return each(ctx, tx, b.sql(`
-			UPDATE {queue_deliveries} SET state = 2, due_at = {now} + ?, token = NULL, attempt = attempt - ?
-			WHERE message_id = ? AND token = ?`), releases,
+		return each(ctx, tx, b.sql(release), releases,
 			func(r queue.Release) []any {
 				return []any{millis(r.After), !r.Counted, r.ID, r.Token}
 			}, nil)
@@ -146,9 +137,7 @@ func (b *backend) Extend(ctx context.Context, d time.Duration, leases ...queue.L
 		return nil, nil
 	}
 	err = inTx(ctx, b.db, func(tx *sql.Tx) error {
-		return each(ctx, tx, b.sql(`
-			UPDATE {queue_deliveries} SET state = 2, due_at = {now} + ?
-			WHERE message_id = ? AND token = ?`), leases,
+		return each(ctx, tx, b.sql(extend), leases,
 			func(l queue.Lease) []any { return []any{millis(d), l.ID, l.Token} },
 			func(l queue.Lease, rows int64) {
 				if rows == 0 {
@@ -174,16 +163,14 @@ func millis(d time.Duration) int64 {
 func (b *backend) Wake(topic string) (<-chan struct{}, func()) { return b.wakes.Add(topic) }
 
 func (b *backend) Clean(ctx context.Context, retention time.Duration, limit int) (int, error) {
-	const unwanted = ` NOT EXISTS (SELECT 1 FROM {queue_deliveries} d WHERE d.message_id = m.id)`
-	ids, err := column[int64](ctx, b.db, b.sql(`SELECT id FROM {queue_messages} m WHERE enqueued_at <= {now} - ? AND`+unwanted+` LIMIT ?`),
-		retention.Milliseconds(), limit)
+	ids, err := column[int64](ctx, b.db, b.sql(selectOld), retention.Milliseconds(), limit)
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}
 	removed := 0
 	err = inTx(ctx, b.db, func(tx *sql.Tx) error {
 		// A group may have been registered since.
-		return each(ctx, tx, b.sql(`DELETE FROM {queue_messages} AS m WHERE id = ? AND`+unwanted), ids,
+		return each(ctx, tx, b.sql(deleteOld), ids,
 			func(id int64) []any { return []any{id} },
 			func(_ int64, rows int64) { removed += int(rows) })
 	})
@@ -211,11 +198,7 @@ func column[T any](ctx context.Context, db *sql.DB, query string, args ...any) (
 
 func (b *backend) Depth(ctx context.Context, topic, group string) (int, time.Duration, error) {
 	var n, oldest int64
-	err := b.db.QueryRowContext(ctx, b.sql(`
-		WITH d AS (
-			SELECT count(*) AS n, min(message_id) AS oldest FROM {queue_deliveries}
-			WHERE group_id = (SELECT id FROM {queue_groups} WHERE topic = ? AND name = ?))
-		SELECT d.n, coalesce({now} - m.enqueued_at, 0) FROM d LEFT JOIN {queue_messages} m ON m.id = d.oldest`), topic, group).Scan(&n, &oldest)
+	err := b.db.QueryRowContext(ctx, b.sql(depth), topic, group).Scan(&n, &oldest)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -226,7 +209,7 @@ func (b *backend) Database() string { return b.database }
 
 func (b *backend) Ping(ctx context.Context) error {
 	var one int
-	return b.db.QueryRowContext(ctx, b.sql(`SELECT count(*) FROM {queue_version}`)).Scan(&one)
+	return b.db.QueryRowContext(ctx, b.sql(ping)).Scan(&one)
 }
 
 func (b *backend) Close() error { return nil }

@@ -31,12 +31,7 @@ func (b *backend) Claim(ctx context.Context, r queue.ClaimRequest) ([]queue.Deli
 // claimable reports whether a claim may find something, without the turn that
 // a claim has to wait for.
 func (b *backend) claimable(ctx context.Context, r queue.ClaimRequest) (groupID int64, ok bool, err error) {
-	err = b.db.QueryRowContext(ctx, b.sql(`
-		SELECT g.id,
-			EXISTS (SELECT 1 FROM {queue_deliveries} WHERE group_id = g.id AND state = 1)
-			OR NOT ? AND EXISTS (SELECT 1 FROM {queue_deliveries} WHERE group_id = g.id AND state = 0)
-			OR EXISTS (SELECT 1 FROM {queue_deliveries} WHERE group_id = g.id AND state = 2 AND due_at <= {now})
-		FROM {queue_groups} g WHERE topic = ? AND name = ?`), r.Ordered, r.Topic, r.Group).Scan(&groupID, &ok)
+	err = b.db.QueryRowContext(ctx, b.sql(claimable), r.Ordered, r.Topic, r.Group).Scan(&groupID, &ok)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, false, nil
 	}
@@ -45,10 +40,7 @@ func (b *backend) claimable(ctx context.Context, r queue.ClaimRequest) (groupID 
 
 func (b *backend) claim(ctx context.Context, tx *sql.Tx, g int64, r queue.ClaimRequest) ([]queue.Delivery, error) {
 	// What was leased or delayed goes back to where it belongs.
-	if _, err := tx.ExecContext(ctx, b.sql(`
-		UPDATE {queue_deliveries} AS d SET state = d.key IS NULL OR NOT EXISTS (
-			SELECT 1 FROM {queue_deliveries} o WHERE o.group_id = d.group_id AND o.key = d.key AND o.message_id < d.message_id)
-		WHERE group_id = ? AND state = 2 AND due_at <= {now}`), g); err != nil {
+	if _, err := tx.ExecContext(ctx, b.sql(promoteDue), g); err != nil {
 		return nil, err
 	}
 	token := rand.Text()
@@ -56,9 +48,7 @@ func (b *backend) claim(ctx context.Context, tx *sql.Tx, g int64, r queue.ClaimR
 	if err != nil {
 		return nil, err
 	}
-	return out, each(ctx, tx, b.sql(`
-		UPDATE {queue_deliveries} SET state = 2, due_at = {now} + ?, token = ?, attempt = attempt + 1
-		WHERE message_id = ? AND group_id = ?`), out,
+	return out, each(ctx, tx, b.sql(lease), out,
 		func(d queue.Delivery) []any { return []any{millis(r.Lease), token, d.ID, g} }, nil)
 }
 
@@ -70,10 +60,7 @@ func (b *backend) read(ctx context.Context, tx *sql.Tx, g int64, r queue.ClaimRe
 	}
 	var out []queue.Delivery
 	for _, state := range states { // each is read in order, from its index
-		rows, err := tx.QueryContext(ctx, b.sql(`
-			SELECT m.id, m.uuid, m.enqueued_at, m.headers, m.key, m.key IS NULL, m.payload, m.payload IS NULL, d.attempt + 1
-			FROM {queue_deliveries} d JOIN {queue_messages} m ON m.id = d.message_id
-			WHERE d.group_id = ? AND d.state = ? ORDER BY d.message_id LIMIT ?`), g, state, r.N)
+		rows, err := tx.QueryContext(ctx, b.sql(readState), g, state, r.N)
 		if err != nil {
 			return nil, err
 		}
@@ -86,10 +73,10 @@ func (b *backend) read(ctx context.Context, tx *sql.Tx, g int64, r queue.ClaimRe
 	return out[:min(len(out), r.N)], nil
 }
 
-func scan(out []queue.Delivery, rows *sql.Rows, lease queue.Lease) ([]queue.Delivery, error) {
+func scan(out []queue.Delivery, rows *sql.Rows, as queue.Lease) ([]queue.Delivery, error) {
 	defer rows.Close()
 	for rows.Next() {
-		d := queue.Delivery{Lease: lease}
+		d := queue.Delivery{Lease: as}
 		var enqueued int64
 		var headers, key, payload []byte
 		var noKey, noPayload bool
@@ -117,9 +104,7 @@ func orEmpty(b []byte, null bool) []byte {
 
 func (b *backend) NextDue(ctx context.Context, topic, group string) (time.Duration, bool, error) {
 	var due sql.NullInt64
-	err := b.db.QueryRowContext(ctx, b.sql(`
-		SELECT min(due_at) - {now} FROM {queue_deliveries}
-		WHERE state = 2 AND group_id = (SELECT id FROM {queue_groups} WHERE topic = ? AND name = ?)`), topic, group).Scan(&due)
+	err := b.db.QueryRowContext(ctx, b.sql(nextDue), topic, group).Scan(&due)
 	if err != nil || !due.Valid {
 		return 0, false, err
 	}
