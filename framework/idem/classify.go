@@ -80,7 +80,7 @@ func (c Classifier) find(err error, r reach) finding {
 		return finding{class, weigh(class, weightInferred)}
 	}
 	if best.weight < weightInferred {
-		if class := guard(func() Class { return hint(err) }); class != ClassNone {
+		if class := guard(func() Class { return inferWeakly(err) }); class != ClassNone {
 			return finding{class, weigh(class, weightInferred)}
 		}
 	}

@@ -23,9 +23,9 @@ func infer(err error) Class {
 	return ClassNone
 }
 
-// hint is what err says about itself in so general a way that anything known
+// inferWeakly is what err says about itself in so general a way that anything known
 // about the errors it wraps is better.
-func hint(err error) Class {
+func inferWeakly(err error) Class {
 	if ownRetryAfter(err) > 0 {
 		return ClassRateLimited
 	}
