@@ -146,18 +146,25 @@ func (b *bench) race(n int, f func(idem.Store) error) {
 		}
 		wg.Go(func() {
 			<-start
-			deadline := time.Now().Add(patience)
-			err := f(s)
-			for (errors.Is(err, idem.ErrInFlight) || b.SingleWriter && errors.Is(err, idem.ErrStore)) && time.Now().Before(deadline) {
-				err = f(s)
-			}
-			if err != nil {
+			if err := b.insist(func() error { return f(s) }); err != nil {
 				b.Error(err)
 			}
 		})
 	}
 	close(start)
 	wg.Wait()
+}
+
+// insist calls f again while another transaction is in its way.
+func (b *bench) insist(f func() error) error {
+	deadline := time.Now().Add(patience)
+	for {
+		err := f()
+		inTheWay := errors.Is(err, idem.ErrInFlight) || b.SingleWriter && errors.Is(err, idem.ErrStore)
+		if !inTheWay || time.Now().After(deadline) {
+			return err
+		}
+	}
 }
 
 // behindHolder claims a key on the second handle while the first holds it and

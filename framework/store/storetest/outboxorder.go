@@ -145,39 +145,42 @@ var outboxOrderCases = []testCase{
 		var mu sync.Mutex
 		next := map[string]int{}
 		total := 0
+		publish := func(r idem.OutboxRow) {
+			mu.Lock()
+			defer mu.Unlock()
+			if want := fmt.Sprintf("%s/%d", r.Key, next[string(r.Key)]); r.ID != want {
+				b.Errorf("leased %s, want %s", r.ID, want)
+			}
+			next[string(r.Key)]++
+			total++
+		}
+		finished := func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return total >= keys*each
+		}
+		deadline := time.Now().Add(patience)
 		b.race(6, func(s idem.Store) error {
-			for try := 0; ; try++ {
-				mu.Lock()
-				done := total == keys*each
-				mu.Unlock()
-				if done {
-					return nil
-				}
+			for try := 0; !finished() && time.Now().Before(deadline); try++ {
 				rows, err := s.LeaseOutbox(b.ctx, 4, long)
 				if err != nil {
 					return err
 				}
-				for i, r := range rows {
-					mu.Lock()
-					if want := fmt.Sprintf("%s/%d", r.Key, next[string(r.Key)]); r.ID != want {
-						b.Errorf("leased %s, want %s", r.ID, want)
-					}
-					mu.Unlock()
-					if (try+i)%5 == 4 { // give this and the rest back
-						if err := s.Postponed(b.ctx, 0, rows[i:]...); err != nil {
-							return err
-						}
-						break
-					}
-					mu.Lock()
-					next[string(r.Key)]++
-					total++
-					mu.Unlock()
-					if err := s.Published(b.ctx, r); err != nil {
+				keep := len(rows)
+				if try%3 == 2 { // give some back
+					keep /= 2
+				}
+				for _, r := range rows[:keep] {
+					publish(r)
+					if err := b.insist(func() error { return s.Published(b.ctx, r) }); err != nil {
 						return err
 					}
 				}
+				if err := b.insist(func() error { return s.Postponed(b.ctx, 0, rows[keep:]...) }); err != nil {
+					return err
+				}
 			}
+			return nil
 		})
 		if total != keys*each {
 			b.Errorf("published %d of %d", total, keys*each)
