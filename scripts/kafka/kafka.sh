@@ -96,7 +96,7 @@ kafka_start() {
     java -Xms256m -Xmx512m "-Dlog4j2.configurationFile=$root/scripts/kafka/log4j2.properties" \
     -cp "$(kafka_libs)/*" kafka.Kafka "$kafka_dir/server.properties"
   wait_until 5 test -s "$kafka_dir/pid"
-  if wait_until 60 kafka_decided && kafka_ready; then return 0; fi
+  if wait_until 120 kafka_decided && kafka_ready; then return 0; fi
   say "Kafka did not start; the end of $kafka_dir/log:"
   tail -n 20 "$kafka_dir/log" >&2
   stop_process "$(kafka_pid)" "$kafka_dir/server.properties" 10

@@ -98,7 +98,7 @@ postgres_bury() {
 postgres_start() {
   local dir=$1 bin=$2
   postgres_bury "$dir" || return 1
-  if ! as_postgres "$bin/pg_ctl" -D "$dir/data" -l "$dir/log" -w -t 60 start </dev/null >"$dir/pg_ctl.log" 2>&1; then
+  if ! as_postgres "$bin/pg_ctl" -D "$dir/data" -l "$dir/log" -w -t 120 start </dev/null >"$dir/pg_ctl.log" 2>&1; then
     say "PostgreSQL did not start; the end of $dir/log:"
     tail -n 20 "$dir/log" >&2 || tail -n 20 "$dir/pg_ctl.log" >&2
     return 1
