@@ -128,15 +128,17 @@ func (b *bench) receive(m member) *message.Message {
 }
 
 // handle runs a handler for each message of a member until its channel closes.
-func (b *bench) handle(m member, handler func(*message.Message)) *sync.WaitGroup {
+func (b *bench) handle(m member, handler func(*message.Message)) {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for msg := range m.out {
 			wg.Go(func() { handler(msg) })
 		}
 	})
-	b.Cleanup(wg.Wait)
-	return &wg
+	b.Cleanup(func() {
+		_ = m.Close()
+		wg.Wait()
+	})
 }
 
 // eventually waits until check reports "", which is what is still missing.
