@@ -26,9 +26,10 @@ func TestBadAssemblyFailsAtStart(t *testing.T) {
 		"dead letters in a loop": {
 			[]idem.Operation{{Name: "a", Topic: "x", DeadLetterTopic: "y"}, {Name: "b", Topic: "y", DeadLetterTopic: "x"}}, "come back to it",
 		},
-		"the same name twice":    {[]idem.Operation{{}, {}}, "registered twice"},
-		"no consumer":            {nil, "no consumer"},
-		"quick retries too long": {[]idem.Operation{{Policy: idem.Policy{QuickDelay: time.Second}}}, "quickDelay"},
+		"the same name twice":            {[]idem.Operation{{}, {}}, "registered twice"},
+		"a dependency without a breaker": {[]idem.Operation{{Dependency: "gateway"}}, "gateway"},
+		"no consumer":                    {nil, "no consumer"},
+		"quick retries too long":         {[]idem.Operation{{Policy: idem.Policy{QuickDelay: time.Second}}}, "quickDelay"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, benchOptions{}, func(b *bench) {

@@ -81,21 +81,16 @@ func (b *Breakers) State(dependency string) (BreakerState, bool) {
 	return BreakerState(br.cb.State().String()), true
 }
 
-// Check returns an error if the dependency has no breaker.
-func (b *Breakers) Check(dependency string) error {
-	if _, ok := b.byName[dependency]; !ok {
-		return fmt.Errorf("middleware: dependency %q has no breaker: declare it", dependency)
+// Middleware is the breaker part of the chain for a consumer. It fails when
+// the consumer's dependency is not declared.
+func (b *Breakers) Middleware(c *idem.Consumer) (message.HandlerMiddleware, error) {
+	var br *breaker
+	if b != nil {
+		br = b.byName[c.Dependency]
 	}
-	return nil
-}
-
-// Middleware is the breaker part of the chain for a consumer; it panics when
-// the consumer's dependency is not declared, which is found at start.
-func (b *Breakers) Middleware(c *idem.Consumer) message.HandlerMiddleware {
-	if err := b.Check(c.Dependency); err != nil {
-		panic(err)
+	if br == nil {
+		return nil, fmt.Errorf("middleware: dependency %q has no breaker: declare it under breakers", c.Dependency)
 	}
-	br := b.byName[c.Dependency]
 	br.watch(c.Gate)
 	return func(next message.HandlerFunc) message.HandlerFunc {
 		return func(msg *message.Message) ([]*message.Message, error) {
@@ -110,7 +105,7 @@ func (b *Breakers) Middleware(c *idem.Consumer) message.HandlerMiddleware {
 			verdict = judge(c.Engine(), msg, err)
 			return nil, err
 		}
-	}
+	}, nil
 }
 
 var errNeutral = errors.New("middleware: says nothing about the dependency")

@@ -37,16 +37,20 @@ type Options struct {
 //	Recover      a panic is an error from here on
 //	Idempotency  claim, handler, commit
 //
-// It fails when an operation names a dependency and there are no breakers.
+// It fails when an operation names a dependency that has no breaker.
 func Chain(o Options) idem.Chain {
-	return func(c *idem.Consumer) []message.HandlerMiddleware {
+	return func(c *idem.Consumer) ([]message.HandlerMiddleware, error) {
 		parts := []message.HandlerMiddleware{
 			Observe(c, o.Observer), Settle(c), Throttle(c),
 		}
-		if c.Dependency != "" && o.Breakers != nil {
-			parts = append(parts, o.Breakers.Middleware(c))
+		if c.Dependency != "" {
+			breaker, err := o.Breakers.Middleware(c)
+			if err != nil {
+				return nil, err
+			}
+			parts = append(parts, breaker)
 		}
-		return append(parts, Retry(c), Timeout(c), Recover(c), Idempotency(c))
+		return append(parts, Retry(c), Timeout(c), Recover(c), Idempotency(c)), nil
 	}
 }
 

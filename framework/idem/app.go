@@ -1,6 +1,7 @@
 package idem
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,8 +15,8 @@ import (
 )
 
 // Chain returns the middlewares of a consumer, outermost first;
-// middleware.Chain makes one.
-type Chain func(*Consumer) []message.HandlerMiddleware
+// middleware.Chain makes one. An error ends the start.
+type Chain func(*Consumer) ([]message.HandlerMiddleware, error)
 
 // Service is background work that lives as long as the application, such as
 // the outbox relay. Run returns when ctx ends; an error ends the application.
@@ -25,6 +26,9 @@ type Service interface {
 
 // AppConfig is what an [App] is assembled from.
 type AppConfig struct {
+	// Config overrides what the operations say, per consumer, and gives the
+	// error rules and time-outs that the fields below leave zero.
+	Config Config
 	// Transport, Store and Chain are required.
 	Transport Transport
 	Store     Store
@@ -69,11 +73,10 @@ func NewApp(cfg AppConfig) (*App, error) {
 	if err := e.join(); err != nil {
 		return nil, fmt.Errorf("idem: app: %w", err)
 	}
-	if cfg.DrainTimeout == 0 {
-		cfg.DrainTimeout = 25 * time.Second
-	}
-	if cfg.SweepEvery == 0 {
-		cfg.SweepEvery = time.Minute
+	cfg.DrainTimeout = cmp.Or(cfg.DrainTimeout, cfg.Config.DrainTimeout, 25*time.Second)
+	cfg.SweepEvery = cmp.Or(cfg.SweepEvery, cfg.Config.SweepEvery, time.Minute)
+	if len(cfg.Classifier.Rules) == 0 {
+		cfg.Classifier = cfg.Config.Classifier()
 	}
 	engine, err := NewEngine(cfg.Store, cfg.Transport, cfg.Classifier, cfg.Logger)
 	if err != nil {
@@ -84,7 +87,7 @@ func NewApp(cfg AppConfig) (*App, error) {
 
 // Register adds a consumer with a transactional handler.
 func Register[T any](a *App, op Operation, h Handler[T]) error {
-	c, err := NewConsumer(a.engine, op, h)
+	c, err := NewConsumer(a.engine, a.cfg.Config.Apply(op), h)
 	if err != nil {
 		return err
 	}
@@ -93,7 +96,7 @@ func Register[T any](a *App, op Operation, h Handler[T]) error {
 
 // RegisterExternal adds a consumer whose effect is outside the database.
 func RegisterExternal[T, R any](a *App, op Operation, h External[T, R]) error {
-	c, err := NewExternalConsumer(a.engine, op, h)
+	c, err := NewExternalConsumer(a.engine, a.cfg.Config.Apply(op), h)
 	if err != nil {
 		return err
 	}
@@ -198,6 +201,7 @@ func (a *App) Run(ctx context.Context) error {
 	<-routerDone
 	stopServices()
 	servicesDone.Wait()
+	a.engine.stop(ErrShuttingDown)
 	return err
 }
 
@@ -211,7 +215,11 @@ func (a *App) start(ctx context.Context) error {
 	if len(a.consumers) == 0 {
 		return errors.New("idem: no consumer is registered")
 	}
-	if err := checkTopics(a.consumers); err != nil {
+	names := make([]string, len(a.consumers))
+	for i, c := range a.consumers {
+		names[i] = c.Name
+	}
+	if err := errors.Join(checkTopics(a.consumers), a.cfg.Config.CheckConsumers(names)); err != nil {
 		return err
 	}
 	if err := a.checkCapabilities(); err != nil {
@@ -264,7 +272,10 @@ func (a *App) route() (*message.Router, []*message.Handler, error) {
 	}
 	var handlers []*message.Handler
 	for _, c := range a.consumers {
-		chain := a.cfg.Chain(c)
+		chain, err := a.cfg.Chain(c)
+		if err != nil {
+			return nil, nil, fmt.Errorf("idem: operation %q: %w", c.Name, err)
+		}
 		sub, err := a.cfg.Transport.Subscriber(SubscriberConfig{
 			Group: c.Name, Concurrency: c.Concurrency, Ordered: !c.Unordered, Gate: c.Gate, Logger: a.log,
 		})

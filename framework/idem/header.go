@@ -15,20 +15,20 @@ const (
 	// HeaderPrefix marks the headers that idem owns.
 	HeaderPrefix = "idem-"
 
-	headerKey          = HeaderPrefix + "key"           // idempotency key, trusted on a consumer's own retry topic only
-	headerOriginTopic  = HeaderPrefix + "origin-topic"  // topic of the first delivery
-	headerOriginPos    = HeaderPrefix + "origin-pos"    // position of the first delivery
-	headerConsumer     = HeaderPrefix + "consumer"      // consumer that failed
-	headerReason       = HeaderPrefix + "reason"        // why it became a dead letter
-	headerClass        = HeaderPrefix + "class"         // error class
-	headerAttempts     = HeaderPrefix + "attempts"      // handler runs that count
-	headerFirstFailed  = HeaderPrefix + "first-failed"  // RFC 3339, the database's clock
-	headerLastFailed   = HeaderPrefix + "last-failed"   // RFC 3339, the database's clock
-	headerError        = HeaderPrefix + "error"         // bounded summary
-	headerDeadLetterID = HeaderPrefix + "dead-letter"   // id in the dead-letter store
-	headerMessageID    = HeaderPrefix + "message-id"    // message id of the first delivery
-	headerEnqueuedAt   = HeaderPrefix + "enqueued-at"   // RFC 3339, the broker's time of the first delivery
-	headerReplays      = HeaderPrefix + "replays"       // how often it was replayed
+	headerKey          = HeaderPrefix + "key"          // idempotency key, trusted on a consumer's own retry topic only
+	headerOriginTopic  = HeaderPrefix + "origin-topic" // topic of the first delivery
+	headerOriginPos    = HeaderPrefix + "origin-pos"   // position of the first delivery
+	headerConsumer     = HeaderPrefix + "consumer"     // consumer that failed
+	headerReason       = HeaderPrefix + "reason"       // why it became a dead letter
+	headerClass        = HeaderPrefix + "class"        // error class
+	headerAttempts     = HeaderPrefix + "attempts"     // handler runs that count
+	headerFirstFailed  = HeaderPrefix + "first-failed" // RFC 3339, the database's clock
+	headerLastFailed   = HeaderPrefix + "last-failed"  // RFC 3339, the database's clock
+	headerError        = HeaderPrefix + "error"        // bounded summary
+	headerDeadLetterID = HeaderPrefix + "dead-letter"  // id in the dead-letter store
+	headerMessageID    = HeaderPrefix + "message-id"   // message id of the first delivery
+	headerEnqueuedAt   = HeaderPrefix + "enqueued-at"  // RFC 3339, the broker's time of the first delivery
+	headerReplays      = HeaderPrefix + "replays"      // how often it was replayed
 
 	// HeaderCorrelationID is copied from a message to the events its handler emits.
 	HeaderCorrelationID = "correlation_id"

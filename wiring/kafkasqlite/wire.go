@@ -1,0 +1,18 @@
+//go:build wireinject
+
+package kafkasqlite
+
+import (
+	"context"
+
+	"github.com/google/wire"
+
+	"github.com/idem-go/idem/framework/idem"
+	"github.com/idem-go/idem/wiring"
+)
+
+// Build assembles an application on Kafka and SQLite. Call the clean-up
+// after Run has returned.
+func Build(ctx context.Context, cfg idem.Config, o wiring.Options) (*Parts, func(), error) {
+	panic(wire.Build(Set))
+}
