@@ -31,7 +31,7 @@ func (b *backend) Claim(ctx context.Context, r queue.ClaimRequest) ([]queue.Deli
 // claimable reports whether a claim may find something, without the turn that
 // a claim has to wait for.
 func (b *backend) claimable(ctx context.Context, r queue.ClaimRequest) (groupID int64, ok bool, err error) {
-	err = b.db.QueryRowContext(ctx, b.sql(claimable), r.Ordered, r.Topic, r.Group).Scan(&groupID, &ok)
+	err = b.stmts[claimable].QueryRowContext(ctx, r.Ordered, r.Topic, r.Group).Scan(&groupID, &ok)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, false, nil
 	}
@@ -40,7 +40,7 @@ func (b *backend) claimable(ctx context.Context, r queue.ClaimRequest) (groupID 
 
 func (b *backend) claim(ctx context.Context, tx *sql.Tx, g int64, r queue.ClaimRequest) ([]queue.Delivery, error) {
 	// What was leased or delayed goes back to where it belongs.
-	if _, err := tx.ExecContext(ctx, b.sql(promoteDue), g); err != nil {
+	if _, err := tx.StmtContext(ctx, b.stmts[promoteDue]).ExecContext(ctx, g); err != nil {
 		return nil, err
 	}
 	token := rand.Text()
@@ -48,7 +48,7 @@ func (b *backend) claim(ctx context.Context, tx *sql.Tx, g int64, r queue.ClaimR
 	if err != nil {
 		return nil, err
 	}
-	return out, each(ctx, tx, b.sql(lease), out,
+	return out, each(ctx, tx.StmtContext(ctx, b.stmts[lease]), out,
 		func(d queue.Delivery) []any { return []any{millis(r.Lease), token, d.ID, g} }, nil)
 }
 
@@ -60,7 +60,7 @@ func (b *backend) read(ctx context.Context, tx *sql.Tx, g int64, r queue.ClaimRe
 	}
 	var out []queue.Delivery
 	for _, state := range states { // each is read in order, from its index
-		rows, err := tx.QueryContext(ctx, b.sql(readState), g, state, r.N)
+		rows, err := tx.StmtContext(ctx, b.stmts[readState]).QueryContext(ctx, g, state, r.N)
 		if err != nil {
 			return nil, err
 		}
@@ -104,7 +104,7 @@ func orEmpty(b []byte, null bool) []byte {
 
 func (b *backend) NextDue(ctx context.Context, topic, group string) (time.Duration, bool, error) {
 	var due sql.NullInt64
-	err := b.db.QueryRowContext(ctx, b.sql(nextDue), topic, group).Scan(&due)
+	err := b.stmts[nextDue].QueryRowContext(ctx, topic, group).Scan(&due)
 	if err != nil || !due.Valid {
 		return 0, false, err
 	}

@@ -85,7 +85,7 @@ func New(c Config) (*Transport, error) {
 	}
 	t, err := queue.NewTransport("sqlite", b, c.options())
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, b.Close())
 	}
 	return &Transport{t, b}, nil
 }
@@ -97,7 +97,7 @@ func (t *Transport) PublishTx(ctx context.Context, tx *sql.Tx, topic string, msg
 	if err != nil {
 		return err
 	}
-	if err := t.b.insert(ctx, tx, topic, stored); err != nil {
+	if err := t.b.publishTx(ctx, tx, topic, stored); err != nil {
 		return fmt.Errorf("sqlite: publish to %q: %w", topic, err)
 	}
 	return nil

@@ -63,3 +63,8 @@ const (
 
 	ping = `SELECT count(*) FROM {queue_version}`
 )
+
+var statements = []string{
+	insertMessage, groupExists, insertGroup, fillGroup, claimable, promoteDue, readState, lease, nextDue,
+	acknowledge, release, extend, selectOld, deleteOld, depth, ping,
+}
