@@ -90,7 +90,7 @@ func TestReplayRefusals(t *testing.T) {
 	inBubble(t, benchOptions{}, func(b *bench) {
 		var fail atomic.Bool
 		fail.Store(true)
-		b.handle(idem.Operation{}, func(ctx context.Context, m idem.Message[order]) error {
+		b.handle(idem.Operation{Concurrency: 1}, func(ctx context.Context, m idem.Message[order]) error {
 			if fail.Load() {
 				return idem.Permanent(errBlip)
 			}
