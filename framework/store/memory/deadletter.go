@@ -37,7 +37,7 @@ func (u *unit) Park(ctx context.Context, d idem.DeadLetter) (bool, error) {
 func (s *Store) MoveDeadLetter(ctx context.Context, tx idem.Tx, id string, to idem.DeadLetterState) (idem.DeadLetter, error) {
 	u, ok := tx.(*unit)
 	if !ok || u.store != s {
-		return idem.DeadLetter{}, failure("move dead letter", fmt.Errorf("the transaction is of another store"))
+		return idem.DeadLetter{}, idem.Bug(fmt.Errorf("memory: move dead letter %s: the transaction is of another store", id))
 	}
 	if err := u.lockLetter(ctx, id); err != nil {
 		return idem.DeadLetter{}, err

@@ -1,7 +1,7 @@
 package memory
 
 import (
-	"fmt"
+	"errors"
 	"time"
 
 	"github.com/idem-go/idem/framework/idem"
@@ -65,7 +65,7 @@ func (u *unit) end() {
 
 func (u *unit) alive() error {
 	if u.ended {
-		return failure("use of a transaction", fmt.Errorf("it has ended; do not keep it beyond the handler"))
+		return idem.Bug(errors.New("memory: use of a transaction that has ended; do not keep it beyond the handler"))
 	}
 	return nil
 }

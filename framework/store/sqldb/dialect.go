@@ -18,9 +18,10 @@ type Dialect struct {
 	sql statements
 	// begin are statements that follow BEGIN, such as a lock time-out.
 	begin func(claimWait time.Duration) []string
-	// busy: the statement failed because somebody else holds a lock, and a
-	// COMMIT that failed so had no effect.
+	// busy: the statement failed because somebody else holds a lock.
 	busy func(error) bool
+	// refused: a COMMIT that failed so certainly had no effect.
+	refused func(error) bool
 	// inFlight: Claim gave up waiting for the row.
 	inFlight func(error) bool
 	// alive reports whether tx is still a transaction; nil where a statement

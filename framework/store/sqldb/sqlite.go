@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -15,19 +16,25 @@ func SQLite() Dialect {
 		now:          "CAST(unixepoch('subsec') * 1000000 AS INTEGER)",
 		sql:          sqliteStatements,
 		begin:        func(time.Duration) []string { return nil },
-		busy:         sqliteBusy,
+		busy:         func(err error) bool { return sqliteCode(err, busy, locked) },
+		refused:      func(err error) bool { return sqliteCode(err, busy, locked, constraint) },
 		inFlight:     func(error) bool { return false }, // one writer: the wait is at BEGIN
 		alive:        sqliteAlive,
 		singleWriter: true,
 	}
 }
 
-// sqliteBusy recognises SQLITE_BUSY and SQLITE_LOCKED by the primary code,
-// without importing a driver.
-func sqliteBusy(err error) bool {
-	const busy, locked = 5, 6
+// Primary result codes of SQLite.
+const (
+	busy       = 5
+	locked     = 6
+	constraint = 19 // at COMMIT: a deferred foreign key
+)
+
+// sqliteCode reports whether err bears one of the codes, without importing a driver.
+func sqliteCode(err error, codes ...int) bool {
 	var coded interface{ Code() int }
-	return errors.As(err, &coded) && (coded.Code()&0xff == busy || coded.Code()&0xff == locked)
+	return errors.As(err, &coded) && slices.Contains(codes, coded.Code()&0xff)
 }
 
 // sqliteAlive: when a writing statement is interrupted (its context ended) or

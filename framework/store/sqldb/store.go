@@ -23,6 +23,7 @@ type Store struct {
 	log     *slog.Logger
 	wake    chan struct{}
 	open    sync.Map // *sql.Tx of the units of work under way
+	commit  func(*sql.Tx) error
 }
 
 var _ idem.Store = (*Store)(nil)
@@ -34,7 +35,10 @@ func New(cfg Config) (*Store, error) {
 	}
 	cfg = cfg.withDefaults()
 	st, names := cfg.Dialect.resolve(cfg.TablePrefix)
-	return &Store{db: cfg.DB, cfg: cfg, dialect: cfg.Dialect, sql: st, names: names, log: cfg.Logger, wake: make(chan struct{}, 1)}, nil
+	return &Store{
+		db: cfg.DB, cfg: cfg, dialect: cfg.Dialect, sql: st, names: names, log: cfg.Logger,
+		wake: make(chan struct{}, 1), commit: (*sql.Tx).Commit,
+	}, nil
 }
 
 // Do implements [idem.Store]. On SQLite it holds the one writer until fn
@@ -94,11 +98,11 @@ func (s *Store) transact(ctx context.Context, what string, fn func(*sql.Tx) erro
 		return err
 	}
 	finished = true
-	err = tx.Commit()
+	err = s.commit(tx)
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, sql.ErrTxDone) || s.dialect.busy(err):
+	case errors.Is(err, sql.ErrTxDone) || s.dialect.refused(err):
 		return s.failure(ctx, "commit "+what, err)
 	default:
 		return s.failure(ctx, "commit "+what, fmt.Errorf("%w: %w", idem.ErrUnknownCommit, err))

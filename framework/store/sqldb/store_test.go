@@ -67,5 +67,6 @@ func TestSQLite(t *testing.T) {
 				}
 				return n
 			},
+			BreakCommit: func(_ *testing.T, s idem.Store, applied bool) { s.(*sqldb.Store).BreakNextCommit(applied) },
 		})
 }

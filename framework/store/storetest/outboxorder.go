@@ -136,7 +136,7 @@ var outboxOrderCases = []testCase{
 		}
 	}},
 	{"OrderWithManyRelays", func(b *bench) {
-		const keys, each = 5, 12
+		const keys, each = 3, 8
 		for i := range each {
 			for k := range keys {
 				b.emit(keyed(fmt.Sprintf("%d/%d", k, i), fmt.Sprint(k)))
@@ -160,7 +160,7 @@ var outboxOrderCases = []testCase{
 			return total >= keys*each
 		}
 		deadline := time.Now().Add(patience)
-		b.race(6, func(s idem.Store) error {
+		b.race(4, func(s idem.Store) error {
 			for try := 0; !finished() && time.Now().Before(deadline); try++ {
 				rows, err := s.LeaseOutbox(b.ctx, 4, long)
 				if err != nil {

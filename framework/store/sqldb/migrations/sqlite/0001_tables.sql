@@ -36,7 +36,7 @@ CREATE TABLE {outbox} (
   payload      BLOB
 );
 
-CREATE INDEX {outbox}_due ON {outbox} (due_at, seq, held_until) WHERE published_at IS NULL;
+CREATE INDEX {outbox}_due ON {outbox} (due_at, seq, held_until, published_at) WHERE published_at IS NULL; -- covers the count
 CREATE INDEX {outbox}_key ON {outbox} (topic, key, seq) WHERE key IS NOT NULL AND published_at IS NULL;
 CREATE INDEX {outbox}_published ON {outbox} (published_at) WHERE published_at IS NOT NULL;
 
