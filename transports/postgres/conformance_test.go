@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/idem-go/idem/framework/idem"
 	"github.com/idem-go/idem/internal/testenv"
 	"github.com/idem-go/idem/transports/internal/queue"
 	"github.com/idem-go/idem/transports/internal/queue/queuetest"
@@ -18,6 +19,12 @@ func TestQueue(t *testing.T) {
 		}
 		return tested{b}
 	})
+}
+
+func TestWatermillSuite(t *testing.T) {
+	t.Parallel()
+	tr := newTransport(t, func(c *Config) { c.Logger = quiet })
+	queuetest.Watermill(t, func(*testing.T) idem.Transport { return tr })
 }
 
 // tested is a backend whose database the suite may open transactions in.
