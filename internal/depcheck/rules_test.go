@@ -16,6 +16,11 @@ type rule struct {
 	why string
 }
 
+const (
+	ownClient  = "a transport or store links its own client only"
+	ownProgram = "a program links the clients of its own transport and store only"
+)
+
 // Whatever brings a client library of one broker or database.
 var (
 	kafkaClients    = []string{"github.com/IBM/sarama/...", "github.com/twmb/franz-go/...", "github.com/ThreeDotsLabs/watermill-kafka/..."}
@@ -55,10 +60,25 @@ var rules = []rule{
 		why:      "any transport must go with any store, and the engine owns the middleware",
 	},
 	{packages: "./transports/internal/...", except: "./transports/internal/queue/queuetest/...", never: clients, why: "what transports share must not tie one to another's client"},
-	{packages: "./transports/kafka/...", never: concat(postgresClients, sqliteClients, others("kafka")), why: "a transport links its own client only"},
-	{packages: "./transports/memory/...", never: concat(clients, others("memory")), why: "a transport links its own client only"},
-	{packages: "./transports/postgres/...", never: concat(kafkaClients, sqliteClients, others("postgres")), why: "a transport links its own client only"},
-	{packages: "./transports/sqlite/...", never: concat(kafkaClients, postgresClients, others("sqlite")), why: "a transport links its own client only"},
+	{packages: "./transports/kafka/...", never: concat(postgresClients, sqliteClients, others("kafka")), why: ownClient},
+	{packages: "./transports/memory/...", never: concat(clients, others("memory")), why: ownClient},
+	{packages: "./transports/postgres/...", never: concat(kafkaClients, sqliteClients, others("postgres")), why: ownClient},
+	{packages: "./transports/sqlite/...", never: concat(kafkaClients, postgresClients, others("sqlite")), why: ownClient},
+
+	{packages: "./framework/store/memory", never: clients, why: ownClient},
+	{packages: "./framework/store/postgres", never: concat(kafkaClients, sqliteClients, []string{"github.com/lib/pq/..."}), why: ownClient},
+	{packages: "./framework/store/sqldb/...", never: clients, why: "the program that opens the database chooses the driver"},
+
+	{packages: "./framework/outbox", imports: concat(watermill, []string{"./framework/idem"}), why: "the relay works with any store and transport"},
+	{packages: "./framework/deadletter", imports: concat(watermill, []string{"./framework/idem"}), why: "dead letters work with any store and transport"},
+	{packages: "./framework/config", imports: []string{"./framework/idem", "github.com/goccy/go-yaml/..."}, why: "a configuration is data; wiring makes something of it"},
+
+	{packages: "./wiring", never: clients, why: "programs link what they use, and this all of them use"},
+	{packages: "./wiring/memory", never: clients, why: ownProgram},
+	{packages: "./wiring/sqlite", never: concat(kafkaClients, postgresClients), why: ownProgram},
+	{packages: "./wiring/postgres", never: concat(kafkaClients, sqliteClients), why: ownProgram},
+	{packages: "./wiring/kafka", never: concat(sqliteClients, []string{"./transports/postgres", "github.com/lib/pq/..."}), why: ownProgram},
+	{packages: "./wiring/kafkasqlite", never: postgresClients, why: ownProgram},
 }
 
 // others returns the transports other than name.
