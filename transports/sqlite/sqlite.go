@@ -58,7 +58,7 @@ func (c Config) Validate() error {
 func (c Config) options() queue.Options {
 	return queue.Options{
 		Lease: c.Lease, PollInterval: c.PollInterval, Retention: c.Retention, CleanEvery: c.CleanEvery,
-		MaxMessageBytes: c.MaxMessageBytes, Logger: c.Logger,
+		MaxMessageBytes: c.MaxMessageBytes, Logger: c.Logger, LocksOutClaims: true,
 	}
 }
 

@@ -44,8 +44,9 @@ type Backend interface {
 	// delivery's, which fences off an owner that was too slow. Never called
 	// when Database is "".
 	AckTx(ctx context.Context, native any, lease Lease) error
-	// Wake returns a channel that receives when something may be due on the
-	// topic. A hint: the subscriber also polls.
+	// Wake returns a channel that receives when something was published to
+	// the topic. A hint: the subscriber also polls, and looks by itself after
+	// it has settled something.
 	Wake(topic string) (ch <-chan struct{}, stop func())
 	// Clean removes up to limit messages that every group has acknowledged
 	// and that are older than the retention.

@@ -20,7 +20,8 @@ type hold struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	// timer fires at the end of the lease by our clock. It was started before
-	// the database's clock was read, so it never fires too late.
+	// the database's clock was read, so it never fires too late. Nil where
+	// only Extend tells of a loss.
 	timer *time.Timer
 	lost  atomic.Bool
 	// inTx: the delivery is removed in the handler's transaction, so that
@@ -38,27 +39,30 @@ func (h *hold) lose() {
 
 // keeper renews the leases of a subscription for as long as it holds them.
 type keeper struct {
-	b     Backend
-	lease time.Duration
-	log   *slog.Logger
+	b       Backend
+	lease   time.Duration
+	untimed bool // see Options.LocksOutClaims
+	log     *slog.Logger
 
 	mu   sync.Mutex
 	held map[Lease]*hold
 }
 
-func newKeeper(b Backend, lease time.Duration, log *slog.Logger) *keeper {
-	return &keeper{b: b, lease: lease, log: log, held: make(map[Lease]*hold)}
+func newKeeper(b Backend, lease time.Duration, untimed bool, log *slog.Logger) *keeper {
+	return &keeper{b: b, lease: lease, untimed: untimed, log: log, held: make(map[Lease]*hold)}
 }
 
 // add takes care of d, whose claim began at the given time.
 func (k *keeper) add(parent context.Context, d Delivery, begun time.Time) *hold {
 	h := &hold{Delivery: d}
 	h.ctx, h.cancel = context.WithCancelCause(parent)
-	left := time.Until(begun.Add(k.lease))
-	if left <= 0 { // the claim took too long: not even a moment to hand it out
-		h.lose()
+	if !k.untimed {
+		left := time.Until(begun.Add(k.lease))
+		if left <= 0 { // the claim took too long: not even a moment to hand it out
+			h.lose()
+		}
+		h.timer = time.AfterFunc(left, h.lose)
 	}
-	h.timer = time.AfterFunc(left, h.lose)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.held[d.Lease] = h
@@ -66,7 +70,9 @@ func (k *keeper) add(parent context.Context, d Delivery, begun time.Time) *hold 
 }
 
 func (k *keeper) drop(h *hold) {
-	h.timer.Stop()
+	if h.timer != nil {
+		h.timer.Stop()
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.held, h.Lease)
@@ -105,7 +111,7 @@ func (k *keeper) renew(ctx context.Context) error {
 		case !ok: // settled meanwhile
 		case slices.Contains(lost, l) && !h.inTx.Load():
 			h.lose()
-		case h.timer.Stop():
+		case h.timer != nil && h.timer.Stop():
 			h.timer.Reset(time.Until(until))
 		}
 	}

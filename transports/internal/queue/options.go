@@ -26,6 +26,10 @@ type Options struct {
 	MaxMessageBytes int
 	// PublishTimeout bounds one transaction of a publish; 0 means 30 s.
 	PublishTimeout time.Duration
+	// LocksOutClaims says that a handler's transaction keeps everybody from
+	// claiming, and us from renewing (SQLite has one writer): a lease that
+	// could not be renewed in time is then lost only when Extend says so.
+	LocksOutClaims bool
 	// Logger takes what nobody else is told; nil means slog.Default().
 	Logger *slog.Logger
 }

@@ -42,7 +42,7 @@ func newSubscription(s *subscriber, topic string, intake, values context.Context
 		intake: intake, life: s.t.life, values: values,
 		kick: make(chan struct{}, 1),
 	}
-	n.keeper = newKeeper(n.b, s.c.Lease, n.log)
+	n.keeper = newKeeper(n.b, s.c.Lease, s.t.o.LocksOutClaims, n.log)
 	n.settle = newSettler(n.b, n.log, n.done)
 	return n
 }

@@ -166,7 +166,6 @@ func (b *Backend) Ack(ctx context.Context, leases ...queue.Lease) error {
 		if g, d := b.find(l); d != nil {
 			g.remove(d, time.Now())
 			b.retire(d.msg)
-			b.wakes.Send(d.msg.topic.name)
 		}
 	}
 	return nil
@@ -183,7 +182,6 @@ func (b *Backend) Release(ctx context.Context, releases ...queue.Release) error 
 	for _, r := range releases {
 		if g, d := b.find(r.Lease); d != nil {
 			g.release(d, r.Counted, now.Add(r.After), now)
-			b.wakes.Send(d.msg.topic.name)
 		}
 	}
 	return nil
@@ -214,7 +212,7 @@ func (b *Backend) AckTx(context.Context, any, queue.Lease) error {
 	return errors.New("memqueue: the queue shares no database with a store")
 }
 
-// Wake announces every change of the topic.
+// Wake announces what is published.
 func (b *Backend) Wake(topic string) (<-chan struct{}, func()) { return b.wakes.Add(topic) }
 
 // Clean removes acknowledged messages.

@@ -51,7 +51,14 @@ func testFidelity(f *fixture) {
 		{UUID: "large", Payload: bytes.Repeat([]byte{0, 0xff, '\n', '\\'}, 1<<18)},
 		{UUID: `quo'te " \ ünï`, Payload: []byte(`\x00`)},
 	}
-	f.must(f.b.Publish(f.ctx, topic, sent))
+	mine := make([]queue.Message, len(sent))
+	for i, m := range sent {
+		mine[i] = cloneMessage(m)
+	}
+	f.must(f.b.Publish(f.ctx, topic, mine))
+	for _, m := range mine { // the publisher may use its buffers again
+		spoilMessage(m)
+	}
 	got := f.claim(len(sent)+1, long)
 	if len(got) != len(sent) {
 		f.Fatalf("claimed %d messages, want %d", len(got), len(sent))
@@ -62,14 +69,26 @@ func testFidelity(f *fixture) {
 			equalMessage(f, round, got[i].Message, want)
 		}
 		for _, d := range got {
-			spoil(d.Payload)
-			spoil(d.Key)
-			for _, h := range d.Headers {
-				spoil(h.Value)
-			}
+			spoilMessage(d.Message)
 			f.release(d, 0, true)
 		}
 		got = f.claim(len(sent), long)
+	}
+}
+
+func cloneMessage(m queue.Message) queue.Message {
+	m.Payload, m.Key, m.Headers = bytes.Clone(m.Payload), bytes.Clone(m.Key), slices.Clone(m.Headers)
+	for i := range m.Headers {
+		m.Headers[i].Value = bytes.Clone(m.Headers[i].Value)
+	}
+	return m
+}
+
+func spoilMessage(m queue.Message) {
+	spoil(m.Payload)
+	spoil(m.Key)
+	for _, h := range m.Headers {
+		spoil(h.Value)
 	}
 }
 

@@ -48,8 +48,8 @@ func testOrdered(f *fixture) {
 
 	// Another group has its own order.
 	f.register(topic, "other")
-	ds = f.claimAs(queue.ClaimRequest{Topic: topic, Group: "other", N: 1, Lease: long, Ordered: true})
-	f.expect(ds, "a/1")
+	ds = f.claimAs(queue.ClaimRequest{Topic: topic, Group: "other", N: 99, Lease: long, Ordered: true})
+	f.expect(ds, "a/1", "b/1", "free 1", "free 2", "empty key 1")
 }
 
 func emptyKey() idem.Envelope { return idem.Envelope{Key: []byte{}} }
@@ -61,6 +61,20 @@ func testUnordered(f *fixture) {
 	f.ack(ds[1])
 	f.release(ds[0], long, true)
 	f.expect(f.claim(9, long), "b/1", "a/3")
+}
+
+// A consumer that was unordered before its last deployment leaves deliveries
+// of any age behind.
+func testOrderedAfterUnordered(f *fixture) {
+	f.publish("a/1", "a/2", "a/3")
+	for _, d := range f.claim(2, long) {
+		f.release(d, 0, true)
+	}
+	for _, next := range []string{"a/1", "a/2", "a/3"} {
+		ds := f.claimOrdered(9)
+		f.expect(ds, next)
+		f.ack(ds...)
+	}
 }
 
 func testConcurrentClaims(f *fixture) {

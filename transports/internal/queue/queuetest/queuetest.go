@@ -37,6 +37,7 @@ func Run(t *testing.T, newBackend func(t *testing.T) queue.Backend) {
 		{"a group registered while publishing misses and doubles nothing", testRegisterWhilePublishing},
 		{"one message per key is out, redeliveries included", testOrdered},
 		{"without order a key does not hold back", testUnordered},
+		{"order is kept after claims without it", testOrderedAfterUnordered},
 		{"a lease that ran out belongs to the next owner", testLeaseExpiry},
 		{"an extended lease lasts", testExtend},
 		{"a lease of no time is over, not endless", testNoTime},
