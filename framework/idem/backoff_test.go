@@ -64,6 +64,15 @@ func TestBackoffEdgesAreRefusedOrInRange(t *testing.T) {
 	}
 }
 
+// What Validate refuses does no harm either.
+func TestBackoffThatIsNotANumber(t *testing.T) {
+	t.Parallel()
+	b := Backoff{Base: time.Second, Max: time.Minute, Factor: math.NaN()}
+	if got := b.Cap(3); got != time.Minute {
+		t.Errorf("got %v", got)
+	}
+}
+
 func TestBackoffProperty(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -42,7 +42,7 @@ func (c Classifier) Classify(err error) Class {
 	if err == nil {
 		return ClassNone
 	}
-	return c.find(err, startReach()).class
+	return c.find(err, fullReach).class
 }
 
 // finding is a class and the place it has in the order of [Classifier].
@@ -121,23 +121,23 @@ func weigh(class Class, source int) int {
 	}
 }
 
-// reach bounds a walk through an error and what it wraps: how many errors may
-// still be looked at, and how deep. Errors of people have ten members; cyclic
-// ones, and those that join themselves, have no end. Members share what is
-// left, so that none can use up what the others need.
-type reach struct{ errors, depth int }
+// reach bounds a walk through an error and what it wraps: it is how many errors
+// may still be looked at. Errors of people have ten members; cyclic ones, and
+// those that join themselves, have no end. Members share what is left, so that
+// none can use up what the others need.
+type reach int
 
-func startReach() reach { return reach{errors: 1 << 14, depth: 1000} }
+const fullReach reach = 1 << 13
 
 // members returns the errors that err wraps directly and the reach of each;
 // none when there are more than the reach allows.
 func (r reach) members(err error) ([]error, reach) {
 	members := guard(func() []error { return unwrap(err) })
-	n := len(members)
-	if n == 0 || n > r.errors || r.depth == 0 {
-		return nil, reach{}
+	n := reach(len(members))
+	if n == 0 || n > r {
+		return nil, 0
 	}
-	return members, reach{errors: (r.errors - n) / n, depth: r.depth - 1}
+	return members, (r - n) / n
 }
 
 func unwrap(err error) []error {

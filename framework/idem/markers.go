@@ -62,7 +62,7 @@ func NotApplied(err error) error { return marked(err, mark{notApplied: true}) }
 
 // notApplied reports whether every branch of err has the mark of [NotApplied].
 // An error too large to see all of counts as unmarked.
-func notApplied(err error) bool { return allNotApplied(err, startReach()) }
+func notApplied(err error) bool { return allNotApplied(err, fullReach) }
 
 func allNotApplied(err error, r reach) bool {
 	if m, ok := err.(*mark); ok && m.notApplied {

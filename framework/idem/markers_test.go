@@ -143,7 +143,7 @@ func TestOutermostMarkerCounts(t *testing.T) {
 // A call is repeated only when all of the error says that it had no effect.
 func TestNotAppliedMustCoverTheWhole(t *testing.T) {
 	t.Parallel()
-	many := slices.Repeat([]error{NotApplied(errPlain)}, startReach().errors+1)
+	many := slices.Repeat([]error{NotApplied(errPlain)}, int(fullReach)+1)
 	for _, tt := range []struct {
 		err  error
 		want bool

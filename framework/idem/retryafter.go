@@ -46,7 +46,7 @@ func RetryAfterOf(err error) (time.Duration, bool) {
 	if err == nil {
 		return 0, false
 	}
-	d := longestRetryAfter(err, startReach())
+	d := longestRetryAfter(err, fullReach)
 	return d, d > 0
 }
 
