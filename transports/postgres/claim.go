@@ -14,7 +14,7 @@ import (
 
 // wideScan is how many due deliveries an ordered claim looks at when the first
 // N did not yield N, and therefore how many of one key it parks in a transaction.
-const wideScan = 256
+const wideScan = 128
 
 func (b *backend) Claim(ctx context.Context, req queue.ClaimRequest) ([]queue.Delivery, error) {
 	group, err := b.group(ctx, req.Topic, req.Group)

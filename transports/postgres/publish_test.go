@@ -215,16 +215,31 @@ func TestRegisterDuringTransactions(t *testing.T) {
 		t.Errorf("the group has %v, want the open transaction's and 20 more", uuids(ds))
 	}
 
-	args := b.inserts(topic, []queue.Message{msg("old", "")})[0]
-	_, err = old.Exec(t.Context(), b.sql.insert, args...)
+	refused(t, b, old)
+
+	// The same when an older registration is visible.
+	newer, err := connect(t, b.pool).BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+	if err != nil {
+		t.Fatal(err)
+	}
+	exec(t, newer, `SELECT 1`)
+	if err := b.Register(t.Context(), topic, "another"); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, b, newer)
+}
+
+// refused fails unless tx cannot publish for its snapshot being too old.
+func refused(t *testing.T, b *backend, tx pgx.Tx) {
+	t.Helper()
+	_, err := tx.Exec(t.Context(), b.sql.insert, b.inserts(topic, []queue.Message{msg("old", "")})[0]...)
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) || pg.Code != "40001" {
 		t.Errorf("a publisher that cannot see the group got %v, want a serialization error", err)
 	}
 }
 
-// The same, for a topic that no old snapshot has ever published to, and for
-// a snapshot that is new enough.
+// A snapshot that is new enough publishes like any other.
 func TestRepeatableReadPublishes(t *testing.T) {
 	t.Parallel()
 	b := newQueue(t)

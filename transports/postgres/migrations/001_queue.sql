@@ -65,7 +65,8 @@ CREATE INDEX ON {{.Deliveries}} (grp, lane) WHERE lane IS NOT NULL AND token IS 
 -- group takes it exclusively. So a publisher either committed before the group
 -- collected its backlog, or its trigger runs after the group was committed. It
 -- then sees the group if its snapshot is taken per statement. An older snapshot
--- does not, and fails with a serialization error at the row of the topic.
+-- does not, and fails with a serialization error because it cannot see the
+-- version of the topic's row that its insert conflicts with.
 CREATE FUNCTION {{.FanOut}}() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM pg_advisory_xact_lock_shared({{.TopicLock}}, hashtext(t.topic))
@@ -74,7 +75,6 @@ BEGIN
     IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
         INSERT INTO {{.Topics}} (topic) SELECT DISTINCT topic FROM added ORDER BY topic
         ON CONFLICT DO NOTHING;
-        PERFORM FROM {{.Topics}} WHERE topic IN (SELECT topic FROM added) FOR SHARE;
     END IF;
 
     INSERT INTO {{.Deliveries}} (id, grp, lane, visible_at)
