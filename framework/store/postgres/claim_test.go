@@ -14,6 +14,7 @@ import (
 // has committed, even where sessions default to a stricter isolation, which
 // would keep the snapshot from before the wait.
 func TestClaimReadsTheWinnersVersion(t *testing.T) {
+	t.Parallel()
 	for _, isolation := range []string{"read committed", "repeatable read", "serializable"} {
 		t.Run(isolation, func(t *testing.T) {
 			dsn := testenv.Postgres(t)
@@ -44,9 +45,7 @@ func TestClaimReadsTheWinnersVersion(t *testing.T) {
 					}
 					got <- rec
 				}()
-				until(t, "the loser waits for a lock", func() bool {
-					return value[int](t, db, `SELECT count(*) FROM pg_locks WHERE NOT granted`) > 0
-				})
+				untilWaiting(t, db)
 				return tx.Save(t.Context(), winner, idem.Update{Status: idem.StatusDone, Attempts: 2})
 			})
 			if err != nil {
@@ -60,6 +59,7 @@ func TestClaimReadsTheWinnersVersion(t *testing.T) {
 }
 
 func TestClaimDuringSweepIsNew(t *testing.T) {
+	t.Parallel()
 	dsn := testenv.Postgres(t)
 	s, db := open(t, postgres.Config{DSN: dsn, ClaimWait: 10 * time.Second}), admin(t, dsn)
 	if _, err := attempt(s, claim("k")); err != nil {
@@ -81,9 +81,7 @@ func TestClaimDuringSweepIsNew(t *testing.T) {
 		}
 		got <- rec
 	}()
-	until(t, "the claim waits", func() bool {
-		return value[int](t, db, `SELECT count(*) FROM pg_locks WHERE NOT granted`) > 0
-	})
+	untilWaiting(t, db)
 	if err := sweep.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -97,6 +95,7 @@ func TestClaimDuringSweepIsNew(t *testing.T) {
 
 // The bound of the wait for a key is not the handler's.
 func TestLockTimeoutIsTheClaimsAlone(t *testing.T) {
+	t.Parallel()
 	dsn := testenv.Postgres(t)
 	for _, c := range []struct{ name, option, want string }{
 		{"server default", "", "0"},
@@ -131,6 +130,7 @@ func TestLockTimeoutIsTheClaimsAlone(t *testing.T) {
 // What makes retention cheap: a key that succeeds at once is written once, and
 // a duplicate writes no version at all.
 func TestSuccessAndDuplicateLeaveNoDeadRows(t *testing.T) {
+	t.Parallel()
 	dsn := testenv.Postgres(t)
 	s, db := open(t, postgres.Config{DSN: dsn}), admin(t, dsn)
 	for range 5 {
@@ -148,6 +148,7 @@ func TestSuccessAndDuplicateLeaveNoDeadRows(t *testing.T) {
 }
 
 func TestSaveNeedsAClaim(t *testing.T) {
+	t.Parallel()
 	s := open(t, postgres.Config{})
 	err := s.Do(t.Context(), func(tx idem.Tx) error { return tx.Save(t.Context(), claim("k"), done) })
 	if !errors.Is(err, idem.ErrStore) {

@@ -14,6 +14,7 @@ import (
 // compares tokens. The answer is only worth something if the claim waits for
 // the session that may still commit.
 func TestReadBackWaitsForTheDyingSession(t *testing.T) {
+	t.Parallel()
 	dsn := testenv.Postgres(t)
 	p, through := newProxy(t, dsn)
 	s, db := open(t, postgres.Config{DSN: through, ClaimWait: 10 * time.Second}), admin(t, dsn)
@@ -34,9 +35,7 @@ func TestReadBackWaitsForTheDyingSession(t *testing.T) {
 		rec, err := attempt(s, again)
 		answers <- answer{rec, err}
 	}()
-	until(t, "the read-back waits for a lock", func() bool {
-		return value[int](t, db, `SELECT count(*) FROM pg_locks WHERE NOT granted`) > 0
-	})
+	untilWaiting(t, db)
 	close(p.release) // the old COMMIT arrives
 	if a := <-answers; a.err != nil || a.rec.Status != idem.StatusDone || a.rec.Token != "t1" {
 		t.Fatalf("read back %+v, %v; want the first attempt's record", a.rec, a.err)
@@ -47,6 +46,7 @@ func TestReadBackWaitsForTheDyingSession(t *testing.T) {
 }
 
 func TestReadBackIsInFlightWhileUndecided(t *testing.T) {
+	t.Parallel()
 	p, through := newProxy(t, testenv.Postgres(t))
 	s := open(t, postgres.Config{DSN: through, ClaimWait: 50 * time.Millisecond})
 	p.cutNext(cutHold)
@@ -60,6 +60,7 @@ func TestReadBackIsInFlightWhileUndecided(t *testing.T) {
 }
 
 func TestCommitTimeoutIsUnknown(t *testing.T) {
+	t.Parallel()
 	dsn := testenv.Postgres(t)
 	s, db := open(t, postgres.Config{DSN: dsn, CommitTimeout: 100 * time.Millisecond}), admin(t, dsn)
 	exec(t, db, `
@@ -77,6 +78,7 @@ func TestCommitTimeoutIsUnknown(t *testing.T) {
 
 // One pipeline for BEGIN and claim, one for mark, outbox rows and COMMIT.
 func TestRoundTrips(t *testing.T) {
+	t.Parallel()
 	p, through := newProxy(t, testenv.Postgres(t))
 	s := open(t, postgres.Config{DSN: through, MaxConns: 1})
 	run := func(key string, u idem.Update) int64 {

@@ -14,6 +14,7 @@ import (
 )
 
 func TestValidateNamesEveryField(t *testing.T) {
+	t.Parallel()
 	const dsn = "postgres://u@localhost/db"
 	for _, c := range []struct {
 		name string
@@ -50,6 +51,7 @@ func TestValidateNamesEveryField(t *testing.T) {
 
 // Poolers and old set-ups need other ways to send statements than the default.
 func TestEveryQueryMode(t *testing.T) {
+	t.Parallel()
 	dsn := testenv.Postgres(t)
 	db := admin(t, dsn)
 	bigKey := bytes.Repeat([]byte("\x00\xffkey"), 2000) // more than an index entry can hold

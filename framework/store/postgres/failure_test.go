@@ -19,6 +19,7 @@ import (
 // A SQLSTATE must reach the classifier from wherever it strikes, and only what
 // is not the handler's own statement is the store's fault.
 func TestSQLStateIsReachable(t *testing.T) {
+	t.Parallel()
 	dsn := testenv.Postgres(t)
 	s, db := open(t, postgres.Config{DSN: dsn}), admin(t, dsn)
 	exec(t, db, `
@@ -73,6 +74,7 @@ func TestSQLStateIsReachable(t *testing.T) {
 }
 
 func TestSwallowedErrorDoesNotCommit(t *testing.T) {
+	t.Parallel()
 	dsn := testenv.Postgres(t)
 	s, db := open(t, postgres.Config{DSN: dsn}), admin(t, dsn)
 	for name, u := range map[string]idem.Update{
@@ -102,6 +104,7 @@ func TestSwallowedErrorDoesNotCommit(t *testing.T) {
 }
 
 func TestGoexitRollsBack(t *testing.T) {
+	t.Parallel()
 	dsn := testenv.Postgres(t)
 	s, db := open(t, postgres.Config{DSN: dsn, MaxConns: 1}), admin(t, dsn)
 	ended := make(chan struct{})
@@ -130,6 +133,7 @@ func TestGoexitRollsBack(t *testing.T) {
 
 // The server ends the session under the handler.
 func TestTerminatedBackend(t *testing.T) {
+	t.Parallel()
 	dsn := testenv.Postgres(t)
 	s, db := open(t, postgres.Config{DSN: dsn, MaxConns: 1}), admin(t, dsn)
 	for _, returns := range []string{"the error", "nil"} {
@@ -167,7 +171,8 @@ func TestTerminatedBackend(t *testing.T) {
 }
 
 func TestPoolExhaustion(t *testing.T) {
-	s := open(t, postgres.Config{MaxConns: 1, AcquireWait: 100 * time.Millisecond})
+	t.Parallel()
+	s := open(t, postgres.Config{MaxConns: 1, AcquireWait: 2 * time.Second})
 	var nested error
 	err := s.Do(t.Context(), func(tx idem.Tx) error {
 		nested = s.Do(t.Context(), func(idem.Tx) error { return nil })
@@ -184,6 +189,7 @@ func TestPoolExhaustion(t *testing.T) {
 
 // A handler that forgets an open result keeps the connection busy.
 func TestConnectionLeftBusyIsNotReused(t *testing.T) {
+	t.Parallel()
 	s := open(t, postgres.Config{MaxConns: 1})
 	err := s.Do(t.Context(), func(tx idem.Tx) error {
 		_, err := native(tx).Query(t.Context(), `SELECT generate_series(1, 100000)`)
@@ -198,6 +204,7 @@ func TestConnectionLeftBusyIsNotReused(t *testing.T) {
 }
 
 func TestNativeTransactionIsGuarded(t *testing.T) {
+	t.Parallel()
 	dsn := testenv.Postgres(t)
 	s, db := open(t, postgres.Config{DSN: dsn}), admin(t, dsn)
 	var leaked pgx.Tx
@@ -230,6 +237,7 @@ func TestNativeTransactionIsGuarded(t *testing.T) {
 }
 
 func TestDatabaseDown(t *testing.T) {
+	t.Parallel()
 	_, err := postgres.New(t.Context(), postgres.Config{DSN: "postgres://nobody@127.0.0.1:1/none?sslmode=disable"})
 	if !errors.Is(err, idem.ErrStore) {
 		t.Fatalf("error %v, want ErrStore", err)

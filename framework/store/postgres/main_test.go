@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -24,6 +25,9 @@ func open(t testing.TB, cfg postgres.Config) *postgres.Store {
 	}
 	if cfg.ClaimWait == 0 {
 		cfg.ClaimWait = time.Second
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	s, err := postgres.New(t.Context(), cfg)
 	if err != nil {
@@ -70,6 +74,14 @@ func until(t testing.TB, what string, cond func() bool) {
 			t.Fatalf("it did not happen in time that %s", what)
 		}
 	}
+}
+
+// untilWaiting returns when a session of the database waits for a lock.
+func untilWaiting(t testing.TB, db *pgxpool.Pool) {
+	t.Helper()
+	until(t, "a session waits for a lock", func() bool {
+		return value[int](t, db, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) > 0
+	})
 }
 
 func native(tx idem.Tx) pgx.Tx { return tx.Native().(pgx.Tx) }

@@ -22,36 +22,45 @@ const (
 VALUES ($1, $2, $3, $4, $5, $6, $7, clock_timestamp() + $8::interval, clock_timestamp() + $8::interval)
 ON CONFLICT (id) DO NOTHING`
 
+	// An outbox is empty most of the time. A plan made then scans the whole
+	// table, and sessions keep it when 100,000 rows wait: a lease took a minute.
+	// So every plan is made to use the indexes.
+	useIndexes = `set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true), set_config('enable_sort', 'off', true),
+	set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`
+
 	// One lease at a time, so that its snapshot has every lease before it: a
 	// relay that did not see another's lease of an older row would hand out a
 	// younger one of its lane. Losing a lease in a crash only ends it early,
 	// so nobody waits for the disk.
-	leaseLockSQL     = `SELECT pg_advisory_xact_lock($1), set_config('synchronous_commit', 'off', true)`
-	postponedLockSQL = `SELECT pg_advisory_xact_lock_shared($1)`
+	beforeLeaseSQL     = `SELECT pg_advisory_xact_lock($1), set_config('synchronous_commit', 'off', true), ` + useIndexes
+	beforePostponedSQL = `SELECT pg_advisory_xact_lock_shared($1), ` + useIndexes
+	beforePublishedSQL = `SELECT ` + useIndexes
 
-	// ready: rows that may go, oldest due first, unless an older row of their
-	// lane is leased or not due. The NOT EXISTS looks at a lane from its oldest
-	// row, which is where the obstacle is. Due times need not follow the order
-	// of the lane, so a lane is then taken from its oldest row.
+	// ready: rows that may go, oldest due first, of lanes whose oldest row may
+	// go too. Due times need not follow the order of a lane, so each lane then
+	// gives as many rows as it has in there, but from its oldest on and only up
+	// to the first that may not go. Looking at the oldest row alone keeps the
+	// cost of a row independent of the length of its lane.
 	//
 	// Nothing is remembered between two calls: a row whose transaction commits
 	// late is found like any other. Rows that a Published is removing just now
 	// are skipped.
 	leaseSQL = `WITH ready AS (
-	SELECT o.seq, o.topic, o.lane FROM {outbox} o
-	WHERE o.ready_at <= now() AND (o.leased_until IS NULL OR o.leased_until <= now())
-	AND (o.lane IS NULL OR NOT EXISTS (
-		SELECT FROM {outbox} p WHERE p.topic = o.topic AND p.lane = o.lane AND p.seq < o.seq
-		AND (p.ready_at > now() OR p.leased_until > now())))
+	SELECT o.seq, o.topic, o.lane
+	FROM {outbox} o LEFT JOIN LATERAL (
+		SELECT h.ready_at <= now() AND coalesce(h.leased_until <= now(), true) AS may_go
+		FROM {outbox} h WHERE h.topic = o.topic AND h.lane = o.lane ORDER BY h.seq LIMIT 1) oldest ON true
+	WHERE o.ready_at <= now() AND coalesce(o.leased_until <= now(), true) AND (o.lane IS NULL OR oldest.may_go)
 	ORDER BY o.ready_at LIMIT $1
-), lanes AS (
-	SELECT topic, lane, max(seq) AS upto FROM ready WHERE lane IS NOT NULL GROUP BY topic, lane
 ), picked AS (
 	SELECT seq FROM ready WHERE lane IS NULL
 	UNION ALL
-	SELECT f.seq FROM lanes l CROSS JOIN LATERAL (
-		SELECT p.seq FROM {outbox} p WHERE p.topic = l.topic AND p.lane = l.lane AND p.seq <= l.upto ORDER BY p.seq LIMIT $1) f
-	ORDER BY seq LIMIT $1
+	SELECT f.seq
+	FROM (SELECT topic, lane, count(*) AS rows FROM ready WHERE lane IS NOT NULL GROUP BY topic, lane) l
+	CROSS JOIN LATERAL (
+		SELECT p.seq, bool_and(p.ready_at <= now() AND coalesce(p.leased_until <= now(), true)) OVER (ORDER BY p.seq) AS may_go
+		FROM {outbox} p WHERE p.topic = l.topic AND p.lane = l.lane ORDER BY p.seq LIMIT l.rows) f
+	WHERE f.may_go
 ), locked AS (
 	SELECT seq FROM {outbox} WHERE seq = ANY(ARRAY(SELECT seq FROM picked)) FOR UPDATE SKIP LOCKED
 )
@@ -95,7 +104,7 @@ func (s *Store) LeaseOutbox(ctx context.Context, n int, lease time.Duration) ([]
 	token := rand.Text()
 	var rows []idem.OutboxRow
 	err := s.run(ctx, "lease of outbox rows", func(b *pgx.Batch) {
-		b.Queue(leaseLockSQL, s.names.lockID("outbox"))
+		b.Queue(beforeLeaseSQL, s.names.lockID("outbox"))
 		b.Queue(s.sql.lease, n, token, lease).Query(func(found pgx.Rows) (err error) {
 			rows, err = pgx.CollectRows(found, scanOutboxRow)
 			return err
@@ -118,6 +127,7 @@ func (s *Store) Published(ctx context.Context, rows ...idem.OutboxRow) error {
 	}
 	seqs, leases := leasesOf(rows)
 	return s.run(ctx, "removal of published outbox rows", func(b *pgx.Batch) {
+		b.Queue(beforePublishedSQL)
 		b.Queue(s.sql.published, seqs, leases)
 	})
 }
@@ -129,7 +139,7 @@ func (s *Store) Postponed(ctx context.Context, delay time.Duration, rows ...idem
 	}
 	seqs, leases := leasesOf(rows)
 	return s.run(ctx, "return of outbox rows", func(b *pgx.Batch) {
-		b.Queue(postponedLockSQL, s.names.lockID("outbox"))
+		b.Queue(beforePostponedSQL, s.names.lockID("outbox"))
 		b.Queue(s.sql.postponed, seqs, leases, max(delay, 0))
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -29,6 +30,7 @@ type Store struct {
 	sql      statements
 	database string
 	wake     chan struct{}
+	sweptTo  atomic.Pointer[time.Time] // where Sweep goes on, nil: from the beginning
 	log      *slog.Logger
 }
 
@@ -118,6 +120,9 @@ func (s *Store) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 		return conn, nil
 	case ctx.Err() == nil && bounded.Err() != nil:
 		st := s.pool.Stat()
+		if st.AcquiredConns() < st.MaxConns() {
+			return nil, storeError("connecting", fmt.Errorf("no answer within %v: %w", s.cfg.AcquireWait, err))
+		}
 		return nil, storeError("waiting for a connection", fmt.Errorf(
 			"none became free within %v, %d of %d are in use: raise MaxConns, lower the concurrency, or do not nest transactions: %w",
 			s.cfg.AcquireWait, st.AcquiredConns(), st.MaxConns(), err))

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"fmt"
+	"log/slog"
 	"net/url"
 	"sync"
 	"sync/atomic"
@@ -17,6 +18,7 @@ import (
 // The specification of a store, each case in a schema of its own and through a
 // proxy that can break a COMMIT.
 func TestStore(t *testing.T) {
+	t.Parallel()
 	type env struct {
 		schema, dsn string
 		proxy       *proxy
@@ -26,7 +28,7 @@ func TestStore(t *testing.T) {
 	var envs sync.Map // idem.Store → env
 	var cases atomic.Int32
 	connect := func(t *testing.T, e env, dsn string) idem.Store {
-		s, err := postgres.New(t.Context(), postgres.Config{DSN: dsn, Schema: e.schema, ClaimWait: time.Second, MaxConns: 10})
+		s, err := postgres.New(t.Context(), postgres.Config{DSN: dsn, Schema: e.schema, ClaimWait: time.Second, MaxConns: 10, Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
