@@ -127,11 +127,11 @@ log: {level: loud, format: xml}
 		"other bytes":       {"store: memory\nlog: \xff\n", []string{"idem.yaml:2:6: is not UTF-8 text"}},
 		"deep nesting":      {"a: " + strings.Repeat("[", 30), []string{"idem.yaml:1:24: is nested too deeply"}},
 		"deep lists":        {"a:\n" + strings.Repeat("- ", 30), []string{"idem.yaml:2:41: is nested too deeply"}},
-		"many short lists":  {"lists:\n" + strings.Repeat("- - [[1]]\n", 30), []string{
+		"many short lists": {"lists:\n" + strings.Repeat("- - [[1]]\n", 30), []string{
 			"idem.yaml:1:1: lists: unknown key (known here: transport, store, sqlite, postgres, kafka, queue, outbox, drainTimeout, sweepEvery, log, breakers, classify, defaults, consumers)",
 		}},
-		"a list":            {"- a\n", []string{"idem.yaml:1:1: must be a section of keys, is a list"}},
-		"a word":            {"hello", []string{"idem.yaml:1:1: must be a section of keys, is a single value"}},
+		"a list": {"- a\n", []string{"idem.yaml:1:1: must be a section of keys, is a list"}},
+		"a word": {"hello", []string{"idem.yaml:1:1: must be a section of keys, is a single value"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, problems(Source{Path: write(t, c.file)})); diff != "" {
@@ -271,6 +271,12 @@ func TestHostileFilesAreRefusedQuickly(t *testing.T) {
 			}
 			t.Logf("%v: %.120v", took, err)
 		})
+	}
+}
+
+func TestAPanicOfTheParserIsAnError(t *testing.T) {
+	if _, err := guard(func() (int, error) { panic("x") }); err == nil {
+		t.Error("no error")
 	}
 }
 

@@ -196,11 +196,12 @@ func FuzzLoad(f *testing.F) {
 	f.Add([]byte("kafka: {brokers: [\"${A}\", b:1]}\nconsumers: {a: {policy: {timeout: 1d}}}"), "consumers.a.b.concurrency=1")
 	f.Add([]byte("a: &b [*b]\n--- |\n x\n? {}: >-\n !!t"), "=")
 	f.Add([]byte("\xef\xbb\xbfstore: \"\\x00\"\r\nclassify: [{class: bug, http: 5xx}]"), "breakers.x.probes=1")
+	path := write(f, "")
 	f.Fuzz(func(t *testing.T, file []byte, override string) {
-		if len(file) > 4<<10 {
-			return
+		if err := os.WriteFile(path, file, 0o600); err != nil {
+			t.Fatal(err)
 		}
-		c, err := Load(Source{Path: write(t, string(file)), Env: []string{"A=x", "IDEM_SET=" + override}, Overrides: []string{override}})
+		c, err := Load(Source{Path: path, Env: []string{"A=x", "IDEM_SET=" + override}, Overrides: []string{override}})
 		if err == nil {
 			if err = c.Validate(); err != nil {
 				t.Errorf("Load returned what Validate refuses: %v", err)
