@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -164,6 +165,9 @@ func (b *bench) committed() map[int32]int64 {
 	}
 	defer admin.Close()
 	resp, err := admin.ListConsumerGroupOffsets(b.topic, nil)
+	if errors.Is(err, sarama.ErrGroupIDNotFound) {
+		return nil
+	}
 	if err != nil {
 		b.Fatal(err)
 	}

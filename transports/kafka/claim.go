@@ -137,7 +137,8 @@ func (c *claim) wind() {
 	c.await(min(c.cfg.RebalanceTimeout/4, unwind))
 }
 
-// await settles messages until none is running or d is over.
+// await settles messages until none is running or d is over. Messages that are
+// no longer waited for count as settled.
 func (c *claim) await(d time.Duration) {
 	timeout := time.NewTimer(d)
 	defer timeout.Stop()
@@ -146,8 +147,6 @@ func (c *claim) await(d time.Duration) {
 		case d := <-c.results:
 			c.settle(d)
 		case <-timeout.C:
-			return
-		case <-c.abandoned:
 			return
 		}
 	}

@@ -97,6 +97,53 @@ func info(m *message.Message) *idem.Delivery {
 	return d
 }
 
+// Connections and sessions that never get as far as a claim come further and
+// further apart; one that does begins anew, and rebalances do not wait.
+func TestBarrenSessionsAreSpaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := newStage(idem.SubscriberConfig{}, Config{})
+		h := handler{st.subscription}
+		took := func(f func()) time.Duration {
+			begin := time.Now()
+			f()
+			return time.Since(begin)
+		}
+		setup := func() { _ = h.Setup(st.session) }
+		connect := func() { st.WrapConsumerGroupHandler(nil) }
+		if d := took(connect) + took(setup); d != 0 {
+			t.Errorf("the first session waited %v", d)
+		}
+		var last time.Duration
+		for i := range 10 {
+			f := setup
+			if i%2 == 0 {
+				f = connect
+			}
+			d := took(f)
+			if d < last/2 || d < 50*time.Millisecond || d > 5*time.Second {
+				t.Errorf("try %d waited %v after %v", i, d, last)
+			}
+			last = d
+		}
+		if last < 2500*time.Millisecond {
+			t.Errorf("the last try waited only %v", last)
+		}
+		h.barren.Store(0) // as ConsumeClaim does
+		for range 3 {
+			if d := took(setup); d != 0 {
+				t.Errorf("a rebalance waited %v", d)
+			}
+			h.barren.Store(0)
+		}
+		h.barren.Store(9)
+		time.AfterFunc(time.Millisecond, st.stop)
+		if d := took(connect); d != time.Millisecond {
+			t.Errorf("closing was held up for %v", d)
+		}
+		st.end()
+	})
+}
+
 type fakeSession struct {
 	sarama.ConsumerGroupSession
 	ctx    context.Context
@@ -106,6 +153,8 @@ type fakeSession struct {
 }
 
 func (s *fakeSession) Context() context.Context { return s.ctx }
+
+func (s *fakeSession) Claims() map[string][]int32 { return map[string][]int32{"t": {7}} }
 
 func (s *fakeSession) MarkOffset(_ string, _ int32, offset int64, _ string) {
 	s.mu.Lock()

@@ -12,6 +12,9 @@ import (
 	wmkafka "github.com/ThreeDotsLabs/watermill-kafka/v3/pkg/kafka"
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/google/go-cmp/cmp"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/idem-go/idem/framework/idem"
 )
@@ -212,5 +215,37 @@ func TestEnsureTopics(t *testing.T) {
 	cancel()
 	if err := tr.EnsureTopics(ctx, b.topic); !errors.Is(err, context.Canceled) {
 		t.Errorf("with an ended context: %v", err)
+	}
+}
+
+// The broker stores a batch but answers with an error: the producer sends it
+// again, and the broker recognises it.
+func TestARetriedPublishIsStoredOnce(t *testing.T) {
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, "t"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Close)
+	fault := cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Produce}, Err: kerr.NotEnoughReplicasAfterAppend, Count: 2})
+	tr, err := New(Config{Brokers: cluster.ListenAddrs()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tr.Close()
+	for _, p := range []string{"a", "b"} {
+		if err := tr.Publisher().Publish("t", message.NewMessage(p, []byte(p))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if fault.Hits() != 2 {
+		t.Fatalf("%d answers were spoilt, want 2", fault.Hits())
+	}
+	client, err := sarama.NewClient(cluster.ListenAddrs(), tr.cfg.client())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if end, err := client.GetOffset("t", 0, sarama.OffsetNewest); err != nil || end != 2 {
+		t.Errorf("the topic holds %d messages, %v; want 2", end, err)
 	}
 }
