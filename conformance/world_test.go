@@ -79,11 +79,7 @@ func memoryWorld(t *testing.T) *world {
 			t.Cleanup(closeAll)
 			shared = p
 		}
-		p := shared.Parts // what another process would see of the same queue and tables
-		relay, err := wiring.NewRelay(cfg, p.Store, p.Transport, wiring.NewLogger(o))
-		must(t, err)
-		p.Breakers = wiring.NewBreakers(cfg)
-		p.App, err = wiring.NewApp(cfg, o, p.Transport, p.Store, relay, p.Breakers, wiring.NewLogger(o))
+		p, err := shared.Again(cfg, o)
 		must(t, err)
 		return parts{p,
 			func(ctx context.Context, id string) error { memory.TxFrom(ctx).Add("effect:"+id, 1); return nil },

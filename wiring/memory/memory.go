@@ -43,3 +43,17 @@ func NewTransport(cfg idem.Config, log *slog.Logger) (*transport.Transport, func
 	}
 	return t, wiring.CloseFunc("transport", log, t.Close), nil
 }
+
+// Again assembles another application on the same queue and tables, as a second
+// process on a shared broker and database would be.
+func (p *Parts) Again(cfg idem.Config, o wiring.Options) (wiring.Parts, error) {
+	log, breakers := wiring.NewLogger(o), wiring.NewBreakers(cfg)
+	relay, err := wiring.NewRelay(cfg, p.Store, p.Transport, log)
+	if err != nil {
+		return wiring.Parts{}, err
+	}
+	again := p.Parts
+	again.Breakers = breakers
+	again.App, err = wiring.NewApp(cfg, o, p.Transport, p.Store, relay, breakers, log)
+	return again, err
+}

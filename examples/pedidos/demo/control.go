@@ -1,0 +1,86 @@
+package demo
+
+import (
+	"encoding/json"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// control is the demo's own little server on the loopback: the payment gateway,
+// what the workers are told, and what they report. Instances in this process
+// and in child processes use it alike.
+type control struct {
+	gateway *gateway
+	server  *http.Server
+	url     string
+
+	mu      sync.Mutex
+	order   order
+	reports map[string]report
+	news    time.Time // when a report last changed
+}
+
+func newControl() (*control, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	c := &control{gateway: newGateway(), url: "http://" + l.Addr().String(), reports: map[string]report{}}
+	mux := http.NewServeMux()
+	c.gateway.routes(mux)
+	mux.HandleFunc("GET /orders", func(w http.ResponseWriter, _ *http.Request) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		_ = json.NewEncoder(w).Encode(c.order)
+	})
+	mux.HandleFunc("POST /reports", func(w http.ResponseWriter, r *http.Request) {
+		var rep report
+		if err := json.NewDecoder(r.Body).Decode(&rep); err != nil {
+			http.Error(w, "not a report", http.StatusBadRequest)
+			return
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.reports[rep.Worker] != rep {
+			c.news = time.Now()
+		}
+		c.reports[rep.Worker] = rep
+	})
+	c.server = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	go func() { _ = c.server.Serve(l) }() // ends with Close
+	return c, nil
+}
+
+func (c *control) close() { _ = c.server.Close() }
+
+// say tells the workers something new.
+func (c *control) say(o order) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.order = o
+}
+
+// totals adds up the reports; quiet is how long nothing has changed.
+func (c *control) totals() (t report, quiet time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, r := range c.reports {
+		t.Deliveries += r.Deliveries
+		t.Duplicates += r.Duplicates
+		t.Retries += r.Retries
+		t.Resumed += r.Resumed
+		t.Paused = t.Paused || r.Paused
+	}
+	return t, time.Since(c.news)
+}
+
+// forget drops the pause of a worker that was killed; its counts stay.
+func (c *control) forget(worker string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r := c.reports[worker]
+	r.Paused = false
+	c.reports[worker] = r
+}

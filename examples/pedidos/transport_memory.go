@@ -1,0 +1,9 @@
+//go:build memory
+
+package main
+
+import "github.com/idem-go/idem/examples/pedidos/demo"
+
+const defaultTransport = "memory"
+
+func builder() demo.Build { return memoryBuild() }

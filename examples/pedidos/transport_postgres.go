@@ -1,0 +1,9 @@
+//go:build postgres
+
+package main
+
+import "github.com/idem-go/idem/examples/pedidos/demo"
+
+const defaultTransport = "postgres"
+
+func builder() demo.Build { return postgresBuild }

@@ -1,0 +1,9 @@
+//go:build sqlite
+
+package main
+
+import "github.com/idem-go/idem/examples/pedidos/demo"
+
+const defaultTransport = "sqlite"
+
+func builder() demo.Build { return sqliteBuild }
