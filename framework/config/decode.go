@@ -23,6 +23,9 @@ func (d decoder) at(n ast.Node) Place { return placeOf(n, d.name) }
 
 // placeOf is where a node begins.
 func placeOf(n ast.Node, name string) Place {
+	if n == nil {
+		return Place{Source: name}
+	}
 	switch m := n.(type) {
 	case *ast.MappingNode:
 		if len(m.Values) > 0 && !m.IsFlowStyle {
