@@ -4,7 +4,7 @@ ARGS ?=
 FUZZTIME ?= 10s
 
 .DEFAULT_GOAL := help
-.PHONY: help test test-short race fuzz bench lint fmt generate generate-check brokers-up brokers-down
+.PHONY: help test test-short race fuzz bench demo lint fmt generate generate-check brokers-up brokers-down
 
 help: ## show this help
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r target text; do printf '  %-16s %s\n' "$$target" "$$text"; done
@@ -23,6 +23,9 @@ fuzz: ## every fuzz test for FUZZTIME (10s)
 
 bench: ## benchmarks (PKG, ARGS)
 	go test -run '^$$' -bench . -benchmem $(ARGS) $(or $(PKG),./...)
+
+demo: ## the orders service through duplicates, poison, an outage and a bug (ARGS='-kill -v')
+	go run ./examples/pedidos $(ARGS)
 
 lint: ## format, vet, golangci-lint, go.mod, shell scripts
 	@scripts/lint.sh

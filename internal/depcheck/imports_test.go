@@ -40,6 +40,30 @@ func TestImports(t *testing.T) {
 	}
 }
 
+// A build tag chooses the demo's transport, and with it what the binary carries.
+func TestTaggedPrograms(t *testing.T) {
+	for _, tc := range []struct {
+		tag   string
+		never []string
+	}{
+		{"memory", clients},
+		{"sqlite", concat(kafkaClients, postgresClients)},
+		{"postgres", concat(kafkaClients, sqliteClients)},
+		{"kafka", concat(others("kafka"), []string{"github.com/ThreeDotsLabs/watermill-sql/...", "github.com/lib/pq/..."})},
+	} {
+		t.Run(tc.tag, func(t *testing.T) {
+			const program = module + "/examples/pedidos"
+			pkgs := list(t, "-tags="+tc.tag, program)
+			if _, ok := pkgs[module+"/wiring/"+tc.tag]; !ok {
+				t.Errorf("with -tags %s the program does not have wiring/%[1]s", tc.tag)
+			}
+			for _, v := range violations(rule{never: tc.never}, pkgs[program], pkgs) {
+				t.Errorf("with -tags %s %s\n\twhy not: %s", tc.tag, v, ownProgram)
+			}
+		})
+	}
+}
+
 // Package testing registers flags and is no part of a program; what imports it is made for tests.
 func TestOnlyTestPackagesImportTesting(t *testing.T) {
 	pkgs := list(t, "./...")
@@ -89,11 +113,11 @@ func reaches(p pkg, dep string, pkgs map[string]pkg) string {
 	return "reaches " + dep + ": " + strings.Join(chain, " → ")
 }
 
-// list returns the packages and all that they depend on, by import path.
-func list(t *testing.T, patterns ...string) map[string]pkg {
+// list runs go list with args and returns the packages and all that they depend on, by import path.
+func list(t *testing.T, args ...string) map[string]pkg {
 	t.Helper()
 	goFiles(t) // so that go test notices when one changes, which it does not for what `go list` reads
-	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", "-deps", "-json=ImportPath,Standard,Imports,Deps"}, patterns...)...)
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", "-deps", "-json=ImportPath,Standard,Imports,Deps"}, args...)...)
 	cmd.Dir = root
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
