@@ -58,9 +58,10 @@ type Config struct {
 	Username, Password string
 
 	// Tune may change what this Config does not name, such as another SASL
-	// mechanism or a rack. It is called once for the publisher and once for
-	// the subscribers. The guarantees depend on the values it finds for acks,
-	// idempotence, isolation, commits and initial offset: leave those.
+	// mechanism or a rack. It is called for each connection, maybe by several
+	// goroutines at once. The guarantees depend on what it finds for acks,
+	// idempotence, isolation, commits, initial offset and the balance
+	// strategy, which must not be a cooperative one: leave those.
 	Tune func(*sarama.Config)
 
 	// Logger gets connection trouble; nil means [slog.Default].
