@@ -41,8 +41,8 @@ type statements struct {
 	claim, read, save string
 	sweepInbox        string
 
-	emit, lease, published, publishedKeep, postponed, depth string
-	sweepOutbox                                             string
+	emit, leasable, lease, published, publishedKeep, postponed, depth string
+	sweepOutbox                                                       string
 
 	park, getLetter, listLetters, letterSeq, countLetters string
 	lockLetter, moveLetter                                string
@@ -68,7 +68,7 @@ func (s *statements) all() []*string {
 	return []*string{
 		&s.createSchema, &s.schemaVersion, &s.recordMigration,
 		&s.claim, &s.read, &s.save, &s.sweepInbox,
-		&s.emit, &s.lease, &s.published, &s.publishedKeep, &s.postponed, &s.depth, &s.sweepOutbox,
+		&s.emit, &s.leasable, &s.lease, &s.published, &s.publishedKeep, &s.postponed, &s.depth, &s.sweepOutbox,
 		&s.park, &s.getLetter, &s.listLetters, &s.letterSeq, &s.countLetters, &s.lockLetter, &s.moveLetter,
 	}
 }

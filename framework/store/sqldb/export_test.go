@@ -19,8 +19,8 @@ func (s *Store) BreakNextCommit(applied bool) {
 }
 
 // Statements returns every statement by its text, for query plans.
-func (s *Store) Statements() (lease, emit, sweepInbox, sweepOutbox, depth, countLetters string) {
-	return s.sql.lease, s.sql.emit, s.sql.sweepInbox, s.sql.sweepOutbox, s.sql.depth, s.sql.countLetters
+func (s *Store) Statements() (leasable, lease, emit, sweepInbox, sweepOutbox, depth, countLetters string) {
+	return s.sql.leasable, s.sql.lease, s.sql.emit, s.sql.sweepInbox, s.sql.sweepOutbox, s.sql.depth, s.sql.countLetters
 }
 
 var (

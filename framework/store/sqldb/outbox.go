@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -23,26 +24,65 @@ func (u *unit) Emit(ctx context.Context, out ...idem.Outgoing) error {
 	return nil
 }
 
-// LeaseOutbox implements [idem.Outbox].
+// LeaseOutbox implements [idem.Outbox]. It looks for rows without taking the
+// writer, then takes those that are still free: an idle relay, or one that
+// finds a long line behind a row that must wait, stands in nobody's way.
 func (s *Store) LeaseOutbox(ctx context.Context, n int, lease time.Duration) ([]idem.OutboxRow, error) {
-	if n <= 0 {
-		return nil, nil
+	const what = "lease of outbox rows"
+	if err := s.refuseNested(ctx, what); err != nil || n <= 0 {
+		return nil, err
 	}
-	var rows []idem.OutboxRow
-	err := s.transact(ctx, "lease of outbox rows", func(tx *sql.Tx) (err error) {
-		rows, err = s.lease(ctx, tx, n, lease)
-		return err
-	})
+	for range 3 { // another relay may take what we found
+		free, err := s.leasable(ctx, n)
+		if err != nil {
+			return nil, s.failure(ctx, what, err)
+		}
+		if len(free) == 0 {
+			break
+		}
+		var rows []idem.OutboxRow
+		err = s.transact(ctx, what, func(tx *sql.Tx) (err error) {
+			rows, err = s.lease(ctx, tx, free, lease)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if len(rows) > 0 {
+			slices.SortFunc(rows, func(a, b idem.OutboxRow) int { return cmp.Compare(a.Seq, b.Seq) })
+			return rows, nil
+		}
+	}
+	return nil, nil
+}
+
+// leasable returns up to n rows that can be leased now, and with each every
+// older one of its topic and key. Since rows are committed in the order of
+// their seq, none can come between before they are leased.
+func (s *Store) leasable(ctx context.Context, n int) ([]int64, error) {
+	found, err := s.db.QueryContext(ctx, s.sql.leasable, n)
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(rows, func(a, b idem.OutboxRow) int { return cmp.Compare(a.Seq, b.Seq) })
-	return rows, nil
+	defer found.Close()
+	var free []int64
+	for found.Next() {
+		var seq int64
+		if err := found.Scan(&seq); err != nil {
+			return nil, err
+		}
+		free = append(free, seq)
+	}
+	return free, found.Err()
 }
 
-func (s *Store) lease(ctx context.Context, tx *sql.Tx, n int, lease time.Duration) ([]idem.OutboxRow, error) {
+func (s *Store) lease(ctx context.Context, tx *sql.Tx, free []int64, lease time.Duration) ([]idem.OutboxRow, error) {
+	list, err := json.Marshal(free)
+	if err != nil {
+		return nil, err
+	}
 	token := rand.Text()
-	found, err := tx.QueryContext(ctx, s.sql.lease, token, micros(lease), n)
+	found, err := tx.QueryContext(ctx, s.sql.lease, token, micros(lease), string(list))
 	if err != nil {
 		return nil, s.failure(ctx, "lease outbox rows", err)
 	}

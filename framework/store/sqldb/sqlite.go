@@ -52,6 +52,11 @@ func sqliteAlive(ctx context.Context, tx *sql.Tx) bool {
 const letterColumns = `id, consumer, key, fingerprint, state, reason, class, error, attempts, message_id, topic, position,
 	enqueued_at, correlation_id, trace_parent, ordering_key, headers, first_failed, last_failed, replays`
 
+// leasable: nobody has the row, nor an older one of its topic and key.
+const leasable = `r.published_at IS NULL AND r.held_until <= {now}
+	AND (r.key IS NULL OR NOT EXISTS (SELECT 1 FROM {outbox} o
+		WHERE o.topic = r.topic AND o.key = r.key AND o.seq < r.seq AND o.published_at IS NULL AND o.held_until > {now}))`
+
 // sqliteStatements is a constant in all but name.
 var sqliteStatements = statements{
 	createSchema:    `CREATE TABLE IF NOT EXISTS {schema} (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL)`,
@@ -84,12 +89,10 @@ var sqliteStatements = statements{
 		VALUES (?1, ?2, ?3, ?4, ?5, {now}, max({now} + ?6, coalesce((SELECT due_at FROM {outbox}
 			WHERE topic = ?2 AND key = ?3 AND published_at IS NULL ORDER BY seq DESC LIMIT 1), 0)))
 		ON CONFLICT DO NOTHING`,
-	lease: `UPDATE {outbox} SET lease = ?1, held_until = {now} + ?2, attempts = attempts + 1
-		WHERE seq IN (SELECT r.seq FROM {outbox} r
-			WHERE r.published_at IS NULL AND r.due_at <= {now} AND r.held_until <= {now}
-			AND (r.key IS NULL OR NOT EXISTS (SELECT 1 FROM {outbox} o
-				WHERE o.topic = r.topic AND o.key = r.key AND o.seq < r.seq AND o.published_at IS NULL AND o.held_until > {now}))
-			ORDER BY r.due_at, r.seq LIMIT ?3)
+	leasable: `SELECT r.seq FROM {outbox} r WHERE r.due_at <= {now} AND ` + leasable + `
+		ORDER BY r.due_at, r.seq LIMIT ?1`,
+	lease: `UPDATE {outbox} AS r SET lease = ?1, held_until = {now} + ?2, attempts = attempts + 1
+		WHERE r.seq IN (SELECT value FROM json_each(?3)) AND ` + leasable + `
 		RETURNING seq, id, topic, key, headers, payload, attempts - 1`,
 	published: `DELETE FROM {outbox} WHERE seq = ?1 AND lease = ?2 AND published_at IS NULL`,
 	publishedKeep: `UPDATE {outbox} SET published_at = {now}, headers = x'', payload = NULL

@@ -167,7 +167,7 @@ func TestDissolvedTransactionDoesNotCommit(t *testing.T) {
 		_, err := tx.Native().(*sql.Tx).Exec("ROLLBACK")
 		return err
 	})
-	if class(err) != idem.ClassBug {
+	if class(err) != idem.ClassBug || errors.Is(err, idem.ErrUnknownCommit) {
 		t.Errorf("error %v, want a bug", err)
 	}
 	if n := count(t, db, "SELECT (SELECT count(*) FROM effects) + (SELECT count(*) FROM idem_inbox) + (SELECT count(*) FROM idem_outbox)"); n != 0 {
@@ -175,6 +175,27 @@ func TestDissolvedTransactionDoesNotCommit(t *testing.T) {
 	}
 	if err := handle(t, s, func(context.Context) error { return nil }); err != nil {
 		t.Errorf("the next message failed: %v", err)
+	}
+}
+
+// database/sql would end the transaction as soon as its context ends, behind
+// the back of a handler that works with another context.
+func TestTransactionDoesNotFollowTheContext(t *testing.T) {
+	t.Parallel()
+	s, db := fresh(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	err := s.Do(ctx, func(tx idem.Tx) error {
+		cancel()
+		for end := time.Now().Add(50 * time.Millisecond); time.Now().Before(end); {
+			if _, err := tx.Native().(*sql.Tx).ExecContext(t.Context(), "INSERT INTO effects VALUES ('k')"); err != nil {
+				t.Errorf("the transaction ended early: %v", err)
+				return err
+			}
+		}
+		return nil
+	})
+	if n := count(t, db, "SELECT count(*) FROM effects"); n != 0 || !errors.Is(err, context.Canceled) {
+		t.Fatalf("%d effects, %v", n, err)
 	}
 }
 

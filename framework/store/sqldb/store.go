@@ -186,7 +186,7 @@ func (s *Store) Close() error { return nil }
 
 // sweepBatch bounds one deleting transaction, so that it holds the writer for
 // milliseconds.
-const sweepBatch = 500
+const sweepBatch = 100
 
 // Sweep implements [idem.Store]. It deletes in small transactions, oldest first.
 func (s *Store) Sweep(ctx context.Context, limit int) (int, error) {

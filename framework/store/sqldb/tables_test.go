@@ -84,9 +84,10 @@ func TestMigrationIsWholeOrNothing(t *testing.T) {
 func TestQueryPlans(t *testing.T) {
 	t.Parallel()
 	s, db := fresh(t)
-	lease, emit, sweepInbox, sweepOutbox, depth, countLetters := s.Statements()
+	leasable, lease, emit, sweepInbox, sweepOutbox, depth, countLetters := s.Statements()
 	for text, index := range map[string][]string{
-		lease:        {"idem_outbox_due", "idem_outbox_key"},
+		leasable:     {"idem_outbox_due", "idem_outbox_key"},
+		lease:        {"INTEGER PRIMARY KEY", "idem_outbox_key"},
 		emit:         {"idem_outbox_key"},
 		sweepInbox:   {"idem_inbox_expiry"},
 		sweepOutbox:  {"idem_outbox_published"},
@@ -100,7 +101,7 @@ func TestQueryPlans(t *testing.T) {
 			}
 		}
 		for line := range strings.Lines(plan) {
-			scan := strings.HasPrefix(line, "SCAN") && !strings.Contains(line, "COVERING INDEX")
+			scan := strings.HasPrefix(line, "SCAN") && !strings.Contains(line, "COVERING INDEX") && !strings.Contains(line, "json_each")
 			if scan || strings.Contains(line, "TEMP B-TREE") {
 				t.Errorf("%s reads or sorts a whole table: %s", text, line)
 			}

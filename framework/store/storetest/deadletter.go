@@ -140,7 +140,7 @@ var deadLetterCases = []testCase{
 			b.Errorf("a page without limit has %d rows, want 100", len(got))
 		}
 		var got []string
-		for after := ""; ; {
+		for after := ""; len(got) <= len(want); {
 			page := letterIDs(b.list(idem.DeadLetterQuery{After: after, Limit: 10}))
 			if len(page) == 0 {
 				break

@@ -16,7 +16,7 @@ func briefly(key string) idem.Claim {
 var retentionCases = []testCase{
 	{"PastRetentionIsAbsent", func(b *bench) {
 		start := time.Now()
-		b.save(briefly("k"), idem.Update{Status: idem.StatusDone, Attempts: 4, LastError: "old", Result: []byte("old")})
+		b.save(briefly("k"), idem.Update{Status: idem.StatusStarted, Attempts: 4, LastError: "old", Result: []byte("old"), Lease: tick / 2})
 		b.notBefore(start, tick, "the key is forgotten", func() bool { return b.peek(briefly("k")).Status == idem.StatusNew })
 
 		// The next use overwrites it: nothing of the old record remains.
@@ -28,6 +28,11 @@ var retentionCases = []testCase{
 				b.Errorf("claim of a forgotten key found %+v", r)
 			}
 			b.ok(err)
+			r, err = tx.Claim(b.ctx, fresh)
+			b.ok(err)
+			if r.Attempts != 0 || r.LastError != "" || len(r.Result) != 0 || r.LeaseLeft != 0 || !r.FirstFailed.IsZero() {
+				b.Errorf("record begun anew is %+v", r)
+			}
 			return tx.Save(b.ctx, fresh, idem.Update{Status: idem.StatusDone, Attempts: 1})
 		})
 		r := b.peek(fresh)
