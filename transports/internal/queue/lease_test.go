@@ -75,6 +75,7 @@ func TestALeaseThatCannotBeExtendedEndsTheContextInTime(t *testing.T) {
 				b.publish("a")
 				ch := b.subscribe(idem.SubscriberConfig{})
 				msg := b.next(ch)
+				pass(lease) // by now it was renewed
 				b.b.set(&b.b.extend, fail)
 				pass(lease - time.Second)
 				alive(b, msg) // there is still hope
@@ -93,6 +94,23 @@ func TestALeaseThatCannotBeExtendedEndsTheContextInTime(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestWhereNobodyElseCanClaimOnlyTheDatabaseTellsOfALoss(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFaulty()
+		b := &bench{T: t, b: f, t: newTransport(t, f, queue.Options{LocksOutClaims: true})}
+		b.publish("a")
+		msg := b.next(b.subscribe(idem.SubscriberConfig{}))
+		f.set(&f.extend, down)
+		pass(10 * lease)
+		alive(b, msg)
+		b.must(f.Backend.Ack(b.Context(), queue.Lease{ID: 1, Group: group, Token: "1"}))
+		f.set(&f.extend, nil)
+		pass(lease)
+		endedWith(b, msg, idem.ErrLeaseLost)
+		msg.Nack()
+	})
 }
 
 func TestExtendingGoesOnAfterAnError(t *testing.T) {
