@@ -18,9 +18,9 @@ import (
 const childEnv = "IDEM_PEDIDOS_WORKER"
 
 type child struct {
-	Worker     string
-	Run        demo.Run
-	SQLitePath string
+	Worker string
+	Run    demo.Run
+	Dir    string
 }
 
 func childFromEnv() (child, bool) {
@@ -31,18 +31,16 @@ func childFromEnv() (child, bool) {
 
 // work runs the instance until the parent closes its standard input, by
 // intention or by dying: a child never stays behind.
-func (c child) work(ctx context.Context, src config.Source, log *slog.Logger, stderr io.Writer) int {
+func (c child) work(ctx context.Context, shared *config.Flags, log *slog.Logger, stderr io.Writer) int {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		cancel()
 	}()
-	cfg, err := config.Load(src)
+	cfg, err := load(shared)
 	if err == nil {
-		cfg = forDemo(cfg, "")
-		cfg.SQLite.Path = c.SQLitePath
-		err = demo.Work(ctx, c.Worker, c.Run, cfg, builder(), log)
+		err = demo.Work(ctx, c.Worker, c.Run, forDemo(cfg, c.Dir), builder(), log)
 	}
 	if err != nil {
 		fmt.Fprintf(stderr, "pedidos: %s: %v\n", c.Worker, err)
@@ -52,9 +50,9 @@ func (c child) work(ctx context.Context, src config.Source, log *slog.Logger, st
 }
 
 // spawner starts instances with this program's own executable and flags.
-func spawner(args []string, sqlitePath string, stderr io.Writer) demo.Spawn {
+func spawner(args []string, dir string, stderr io.Writer) demo.Spawn {
 	return func(worker string, run demo.Run) (demo.Process, error) {
-		task, err := json.Marshal(child{Worker: worker, Run: run, SQLitePath: sqlitePath})
+		task, err := json.Marshal(child{Worker: worker, Run: run, Dir: dir})
 		if err != nil {
 			return nil, err
 		}

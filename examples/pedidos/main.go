@@ -20,6 +20,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/idem-go/idem/examples/pedidos/demo"
 	"github.com/idem-go/idem/framework/config"
@@ -53,13 +54,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		log = slog.New(slog.NewTextHandler(stderr, nil))
 	}
 	if child, ok := childFromEnv(); ok {
-		return child.work(ctx, shared.Source(), log, stderr)
+		return child.work(ctx, shared, log, stderr)
 	}
 	if *events < 10 {
 		fmt.Fprintf(stderr, "pedidos: -n must be at least 10, is %d\n", *events)
 		return 2
 	}
-	cfg, err := config.Load(shared.Source())
+	cfg, err := load(shared)
 	if err != nil {
 		fmt.Fprintln(stderr, err)
 		return 2
@@ -82,7 +83,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			fmt.Fprintln(stderr, "pedidos: -kill needs a transport that outlives a process: -transport sqlite, postgres or kafka")
 			return 2
 		}
-		o.Spawn = spawner(args, cfg.SQLite.Path, stderr)
+		o.Spawn = spawner(args, dir, stderr)
 	}
 	result, err := demo.Main(ctx, o)
 	if err != nil {
@@ -100,14 +101,24 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// forDemo completes a configuration: a throw-away SQLite file unless one is
-// named, and quick polling, since somebody is watching.
-func forDemo(cfg idem.Config, dir string) idem.Config {
-	if cfg.Transport == "" && defaultTransport != "" {
-		cfg.Transport = defaultTransport
+// load reads the configuration; a program built for one transport needs no
+// word about it.
+func load(shared *config.Flags) (idem.Config, error) {
+	src := shared.Source()
+	if tagged != "" {
+		src.Overrides = append([]string{"transport=" + tagged}, src.Overrides...)
 	}
-	if cfg.SQLite.Path == "" {
-		cfg.SQLite.Path = filepath.Join(dir, "pedidos.db")
+	return config.Load(src)
+}
+
+// forDemo completes a configuration: always a throw-away SQLite file, and short
+// leases, so that the work of a killed instance is taken over while somebody
+// is watching.
+func forDemo(cfg idem.Config, dir string) idem.Config {
+	cfg.SQLite.Path = filepath.Join(dir, "pedidos.db")
+	cfg.Queue.Lease, cfg.Outbox.Lease = 2*time.Second, 2*time.Second
+	if cfg.Transport == "kafka" {
+		cfg.Kafka.SessionTimeout = 6 * time.Second // brokers take no less as they come
 	}
 	if cfg.Postgres.MaxConns == 0 {
 		cfg.Postgres.MaxConns = 12

@@ -11,7 +11,7 @@ import (
 	"github.com/idem-go/idem/wiring"
 )
 
-const defaultTransport = "sqlite"
+const tagged = "" // the configuration says which
 
 // builder links every transport and picks one by the configuration. A build
 // tag (kafka, postgres, sqlite, memory) links that one alone.

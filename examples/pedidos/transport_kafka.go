@@ -4,6 +4,6 @@ package main
 
 import "github.com/idem-go/idem/examples/pedidos/demo"
 
-const defaultTransport = "kafka"
+const tagged = "kafka"
 
 func builder() demo.Build { return kafkaBuild }

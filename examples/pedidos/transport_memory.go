@@ -4,6 +4,6 @@ package main
 
 import "github.com/idem-go/idem/examples/pedidos/demo"
 
-const defaultTransport = "memory"
+const tagged = "memory"
 
 func builder() demo.Build { return memoryBuild() }

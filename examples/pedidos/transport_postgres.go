@@ -4,6 +4,6 @@ package main
 
 import "github.com/idem-go/idem/examples/pedidos/demo"
 
-const defaultTransport = "postgres"
+const tagged = "postgres"
 
 func builder() demo.Build { return postgresBuild }

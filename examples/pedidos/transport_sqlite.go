@@ -4,6 +4,6 @@ package main
 
 import "github.com/idem-go/idem/examples/pedidos/demo"
 
-const defaultTransport = "sqlite"
+const tagged = "sqlite"
 
 func builder() demo.Build { return sqliteBuild }

@@ -105,7 +105,7 @@ func (s *Service) reopen(ctx context.Context, tx idem.Tx, d idem.DeadLetter, o R
 	if err != nil {
 		return err
 	}
-	if rec.Status != idem.StatusNew && rec.Fingerprint != d.Fingerprint {
+	if rec.Status != idem.StatusNew && rec.Fingerprint != "" && d.Fingerprint != "" && rec.Fingerprint != d.Fingerprint {
 		return fmt.Errorf("%w: the key belongs to a message with other content", idem.ErrAlreadyDone)
 	}
 	if rec.Status == idem.StatusDone {

@@ -123,15 +123,16 @@ func (a *Attempt) read() {
 // noKey applies the missing-key policy. It never makes up a key that another
 // delivery of the same message would not have.
 func (a *Attempt) noKey(err error) {
+	op := a.Consumer.Operation
 	switch {
 	case errors.Is(err, errNotJSON):
 		a.readErr, a.reason = Invalid(err), ReasonUndecodable
-	case a.Consumer.OnMissingKey == MissingFails:
+	case op.OnMissingKey == MissingFails:
 		a.readErr = Bug(err)
-	case a.Consumer.OnMissingKey == MissingDerives && a.MessageID != "":
-		a.Key = "id:" + deriveID(a.MessageID)
-	case a.Consumer.OnMissingKey == MissingDerives && a.Position != "":
-		a.Key = "at:" + deriveID(a.Topic, a.Position)
+	case op.OnMissingKey == MissingDerives && a.MessageID != "":
+		a.Key = encodeKey(op.Key.Version, "message", a.MessageID)
+	case op.OnMissingKey == MissingDerives && a.Position != "":
+		a.Key = encodeKey(op.Key.Version, "position", a.Topic, a.Position)
 	default:
 		a.readErr, a.reason = Invalid(err), ReasonMissingKey
 	}

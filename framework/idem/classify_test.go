@@ -465,7 +465,7 @@ func TestClassifySurvivesHostileErrors(t *testing.T) {
 			if d, ok := RetryAfterOf(err); ok {
 				t.Errorf("asks to wait %v", d)
 			}
-			if notApplied(err) {
+			if everyBranchRefuses(err, fullReach) {
 				t.Error("counts as not applied")
 			}
 		})
@@ -522,7 +522,7 @@ func FuzzClassify(f *testing.F) {
 		if d, ok := RetryAfterOf(err); ok != (d > 0) || d > maxRetryAfter {
 			t.Errorf("wait %v, %t", d, ok)
 		}
-		notApplied(err)
+		everyBranchRefuses(err, fullReach)
 	})
 }
 

@@ -15,7 +15,7 @@ type external struct {
 }
 
 // leaseGrace is what a started record's lease has beyond the handler's time-out.
-const leaseGrace = 10 * time.Second
+const leaseGrace = 5 * time.Second
 
 // processExternal runs the steps. What is in the record says where an earlier
 // attempt stopped:
@@ -106,22 +106,11 @@ func (c *Consumer) call(ctx context.Context, a *Attempt, token string) (result [
 	if err == nil {
 		return result, nil
 	}
-	if c.hadNoEffect(ctx, err) {
+	if c.engine.Classifier.hadNoEffect(err) {
 		a.unsettled = false
 		return nil, c.release(ctx, a, token, StatusPending, nil, err)
 	}
 	return nil, c.release(ctx, a, token, StatusStarted, nil, err)
-}
-
-func (c *Consumer) hadNoEffect(ctx context.Context, err error) bool {
-	if notApplied(err) {
-		return true
-	}
-	switch c.engine.Classify(ctx, err) {
-	case ClassRateLimited, ClassInvalid, ClassPermanent, ClassIgnorable:
-		return true
-	}
-	return false
 }
 
 // applyResult commits the result together with Apply's writes. When Apply

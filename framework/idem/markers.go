@@ -59,20 +59,3 @@ func RetryAfter(err error, d time.Duration) error {
 // a refused connection, not for a timeout. It must cover the whole error: in a
 // joined one, and in fmt.Errorf with several %w, each member needs it.
 func NotApplied(err error) error { return marked(err, mark{notApplied: true}) }
-
-// notApplied reports whether every branch of err has the mark of [NotApplied].
-// An error too large to see all of counts as unmarked.
-func notApplied(err error) bool { return allNotApplied(err, fullReach) }
-
-func allNotApplied(err error, r reach) bool {
-	if m, ok := err.(*mark); ok && m.notApplied {
-		return true
-	}
-	members, r := r.members(err)
-	for _, member := range members {
-		if !allNotApplied(member, r) {
-			return false
-		}
-	}
-	return len(members) > 0
-}

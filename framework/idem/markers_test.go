@@ -53,8 +53,8 @@ func TestMarkersSurviveWrapping(t *testing.T) {
 			if !errors.Is(err, errPlain) || !strings.Contains(err.Error(), "plain") {
 				t.Errorf("%s as %q: the marked error is lost", name, err)
 			}
-			if notApplied(err) != (name == "NotApplied") {
-				t.Errorf("%s as %q: notApplied is %t", name, err, notApplied(err))
+			if everyBranchRefuses(err, fullReach) != (name == "NotApplied") {
+				t.Errorf("%s as %q: notApplied is %t", name, err, everyBranchRefuses(err, fullReach))
 			}
 		}
 		if marked.Error() != errPlain.Error() {
@@ -134,8 +134,8 @@ func TestOutermostMarkerCounts(t *testing.T) {
 		}
 	}
 	for _, err := range []error{NotApplied(Permanent(errPlain)), Permanent(NotApplied(errPlain))} {
-		if got := (Classifier{}).Classify(err); got != ClassPermanent || !notApplied(err) {
-			t.Errorf("NotApplied with Permanent: %s, not applied is %t", got, notApplied(err))
+		if got := (Classifier{}).Classify(err); got != ClassPermanent || !everyBranchRefuses(err, fullReach) {
+			t.Errorf("NotApplied with Permanent: %s, not applied is %t", got, everyBranchRefuses(err, fullReach))
 		}
 	}
 }
@@ -159,7 +159,7 @@ func TestNotAppliedMustCoverTheWhole(t *testing.T) {
 		{several(many), false},
 		{several(many[:10]), true},
 	} {
-		if got := notApplied(tt.err); got != tt.want {
+		if got := everyBranchRefuses(tt.err, fullReach); got != tt.want {
 			t.Errorf("%.80v: got %t, want %t", tt.err, got, tt.want)
 		}
 	}

@@ -72,8 +72,10 @@ func (f HandlerFunc[T]) Handle(ctx context.Context, msg Message[T]) error { retu
 type External[T, R any] interface {
 	// Call does the outside work, once. Give the third party msg.Key as its
 	// idempotency key if it takes one. An error counts as "had no effect" when
-	// it is marked [NotApplied], or classified as rate-limited, invalid,
-	// permanent or ignorable; any other error leaves the outcome unknown.
+	// it is marked [NotApplied], carries an HTTP or gRPC status that turns the
+	// request down (a 4xx but 408, 409 and 425), or when a marker or rule says
+	// rate limited, invalid, permanent or ignorable. Any other error leaves the
+	// outcome unknown.
 	Call(ctx context.Context, msg Message[T]) (R, error)
 	// Apply records the result in the store's transaction; like a [Handler].
 	Apply(ctx context.Context, msg Message[T], result R) error

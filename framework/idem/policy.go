@@ -117,7 +117,6 @@ func (p Policy) WithDefaults() Policy {
 	if p.Quick == 0 {
 		p.Quick = 2
 	}
-	p.Quick = max(p.Quick, 0)
 	if p.QuickDelay == 0 {
 		p.QuickDelay = 50 * time.Millisecond
 	}

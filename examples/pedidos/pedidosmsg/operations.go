@@ -15,7 +15,7 @@ type Topics struct{ Pedidos, Faturas string }
 // policy is that of all operations: quick, since somebody is watching.
 var policy = idem.Policy{
 	MaxAttempts: 3,
-	Timeout:     5 * time.Second,
+	Timeout:     2 * time.Second,
 	Backoff:     idem.Backoff{Base: 20 * time.Millisecond, Max: 200 * time.Millisecond},
 }
 
