@@ -369,7 +369,7 @@ func TestATopicThatComesLater(t *testing.T) {
 	line := &line{}
 	b.topic += "_later"
 	m := b.join(b.transport(func(c *Config) { c.Tune = line.tune }), idem.SubscriberConfig{})
-	time.Sleep(2 * time.Second)
+	time.Sleep(2 * time.Second) // the measure is dials within a span of time
 	// Each connection takes a few dials; 100, 200, 400, 800 ms lie between.
 	if n := line.dials.Load(); n > 40 {
 		t.Errorf("%d dials in 2 s", n)
