@@ -155,3 +155,33 @@ func TestSaveNeedsAClaim(t *testing.T) {
 		t.Fatalf("error %v, want ErrStore", err)
 	}
 }
+
+// A row that somebody held when its turn came is found by a later pass.
+func TestSweepReturnsToWhatItPassedOver(t *testing.T) {
+	t.Parallel()
+	dsn := testenv.Postgres(t)
+	s, db := open(t, postgres.Config{DSN: dsn}), admin(t, dsn)
+	for _, key := range []string{"1", "2", "3", "4", "5"} {
+		if _, err := attempt(s, claim(key)); err != nil {
+			t.Fatal(err)
+		}
+		exec(t, db, `UPDATE idem_processed SET expires_at = now() - interval '1h' + $1 WHERE key = $2`, time.Duration(key[0])*time.Second, []byte(key))
+	}
+	err := s.Do(t.Context(), func(tx idem.Tx) error {
+		if _, err := tx.Claim(t.Context(), claim("1")); err != nil {
+			return err
+		}
+		if n, err := s.Sweep(t.Context(), 2); n != 2 || err != nil {
+			t.Errorf("Sweep beside a held row removed %d, %v; want 2", n, err)
+		}
+		return errUndo
+	})
+	if err != errUndo {
+		t.Fatal(err)
+	}
+	for _, want := range []int{2, 1, 0} {
+		if n, err := s.Sweep(t.Context(), 2); n != want || err != nil {
+			t.Fatalf("Sweep removed %d, %v; want %d", n, err, want)
+		}
+	}
+}

@@ -103,6 +103,29 @@ func TestSwallowedErrorDoesNotCommit(t *testing.T) {
 	}
 }
 
+// A roll-back is usual: it must not cost a new connection.
+func TestRollBackKeepsTheConnection(t *testing.T) {
+	t.Parallel()
+	s := open(t, postgres.Config{MaxConns: 1})
+	pids := map[uint32]bool{}
+	for _, fails := range []func(idem.Tx) error{
+		func(idem.Tx) error { return errUndo },
+		func(tx idem.Tx) error { _, err := tx.Claim(t.Context(), claim("k")); return errors.Join(err, errUndo) },
+		func(tx idem.Tx) error { _, err := native(tx).Exec(t.Context(), `SELECT 1/0`); return err },
+	} {
+		err := s.Do(t.Context(), func(tx idem.Tx) error {
+			pids[native(tx).Conn().PgConn().PID()] = true
+			return fails(tx)
+		})
+		if err == nil {
+			t.Fatal("committed what failed")
+		}
+	}
+	if len(pids) != 1 {
+		t.Fatalf("three roll-backs used %d connections, want 1", len(pids))
+	}
+}
+
 func TestGoexitRollsBack(t *testing.T) {
 	t.Parallel()
 	dsn := testenv.Postgres(t)

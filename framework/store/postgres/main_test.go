@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"testing"
 	"time"
@@ -94,6 +95,8 @@ func effect(ctx context.Context, tx idem.Tx, id string) error {
 func claim(key string) idem.Claim {
 	return idem.Claim{Consumer: "shop", Key: key, Fingerprint: "f", Token: "t1", Retention: time.Hour}
 }
+
+var errUndo = errors.New("undo")
 
 var done = idem.Update{Status: idem.StatusDone, Attempts: 1}
 
