@@ -86,14 +86,14 @@ func TestRoundTrips(t *testing.T) {
 		err := s.Do(t.Context(), func(tx idem.Tx) error {
 			rec, err := tx.Claim(t.Context(), claim(key))
 			if err != nil || rec.Status == idem.StatusDone {
-				return errors.Join(err, idem.ErrDuplicate)
+				return errors.Join(err, errUndo)
 			}
 			if err := tx.Emit(t.Context(), idem.Outgoing{ID: key, Topic: "orders"}, idem.Outgoing{ID: key + "'", Topic: "orders"}); err != nil {
 				return err
 			}
 			return tx.Save(t.Context(), claim(key), u)
 		})
-		if err != nil && !errors.Is(err, idem.ErrDuplicate) {
+		if err != nil && !errors.Is(err, errUndo) {
 			t.Fatal(err)
 		}
 		return p.syncs.Load() - before
