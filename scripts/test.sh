@@ -28,6 +28,8 @@ if [ -z "$given_postgres" ] || [ -z "$given_kafka" ]; then
 fi
 if [ -n "$given_postgres" ]; then export IDEM_TEST_POSTGRES=$given_postgres; fi
 if [ -n "$given_kafka" ]; then export IDEM_TEST_KAFKA=$given_kafka; fi
+# Only the scripts know these; the framework reads IDEM_* and would take one for a slip of the pen.
+unset IDEM_CACHE IDEM_STATE IDEM_POSTGRES_PORT IDEM_KAFKA_PORT
 go run ./internal/testenv/servers
 
 # Without packages named: those that have tests, so that the last line tells of tests; the rest has
