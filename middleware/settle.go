@@ -83,9 +83,9 @@ func (s *settler) settle(msg *message.Message, a *idem.Attempt, err error) {
 			s.pause(msg, a)
 		}
 	case idem.Unavailable:
-		s.giveBack(msg, a, s.delay(a), false)
+		s.giveBack(msg, a, s.delay(a))
 	default: // Abandon
-		s.giveBack(msg, a, 0, false)
+		s.giveBack(msg, a, 0)
 	}
 }
 
@@ -113,7 +113,7 @@ func (s *settler) retry(ctx context.Context, msg *message.Message, a *idem.Attem
 		return
 	}
 	if a.Outcome.Kind == idem.Retry && held {
-		s.giveBack(msg, a, delay, true)
+		s.giveBack(msg, a, delay)
 		return
 	}
 	msg.Ack()
@@ -130,7 +130,7 @@ func (s *settler) pause(msg *message.Message, a *idem.Attempt) {
 		return
 	}
 	s.c.Gate.Pause(idem.Summary(a.Err))
-	s.giveBack(msg, a, pauseRecheck, false)
+	s.giveBack(msg, a, pauseRecheck)
 }
 
 // record makes the outcome durable. While that fails the message stays in
@@ -155,16 +155,19 @@ func (s *settler) record(ctx context.Context, msg *message.Message, a *idem.Atte
 			if s.e.Classify(ctx, err) == idem.ClassShutdown {
 				a.Outcome = idem.Outcome{Kind: idem.Abandon}
 			}
-			s.giveBack(msg, a, pause, false)
+			s.giveBack(msg, a, pause)
 			return false
 		}
 	}
 }
 
 // giveBack returns the message to the broker, to come again after the delay.
-func (s *settler) giveBack(msg *message.Message, a *idem.Attempt, after time.Duration, counted bool) {
+// The delivery is not counted, since it had an outcome: what the broker counts
+// are deliveries without any, which is how a message that kills its process is
+// found.
+func (s *settler) giveBack(msg *message.Message, a *idem.Attempt, after time.Duration) {
 	if a.Delivery != nil {
-		a.Delivery.Redeliver(after, counted)
+		a.Delivery.Redeliver(after, false)
 	} else if after > 0 { // a foreign subscriber knows no delay and would spin
 		sleep(msg.Context(), min(after, holdMax))
 	}

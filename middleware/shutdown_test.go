@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ThreeDotsLabs/watermill/message"
+
 	"github.com/idem-go/idem/framework/deadletter"
 	"github.com/idem-go/idem/framework/idem"
 	"github.com/idem-go/idem/framework/store/memory"
@@ -292,5 +294,116 @@ func TestStoreOutage(t *testing.T) {
 		b.settle(2 * time.Minute)
 		b.wantEffects(map[string]int64{"all": 100})
 		b.wantDead()
+	})
+}
+
+// A handler that is always too slow and does not look at its context is
+// counted, although each run ends well: it does not run for ever.
+func TestTooSlowForItsTimeout(t *testing.T) {
+	inBubble(t, benchOptions{}, func(b *bench) {
+		calls := 0
+		op := idem.Operation{Policy: idem.Policy{MaxAttempts: 3, Timeout: time.Second}}
+		b.handle(op, func(ctx context.Context, m idem.Message[order]) error {
+			calls++
+			time.Sleep(2 * time.Second)
+			effect(ctx, m.Payload.ID)
+			return nil
+		})
+		b.start()
+		b.publish(order{ID: "1"})
+		b.settle(10 * time.Minute)
+		b.wantDead(idem.ReasonExhausted)
+		b.wantEffects(map[string]int64{"1": 0})
+		if calls != 3 {
+			t.Errorf("%d calls, want 3", calls)
+		}
+	})
+}
+
+// Our own words in a handler's mouth neither lose the message nor spin.
+func TestSentinelsFromHandlers(t *testing.T) {
+	for _, word := range []error{idem.ErrShuttingDown, idem.ErrLeaseLost, idem.ErrInFlight, idem.ErrStore, idem.ErrUnknownCommit, idem.ErrUnavailable} {
+		t.Run(word.Error(), func(t *testing.T) {
+			inBubble(t, benchOptions{}, func(b *bench) {
+				var calls atomic.Int32
+				var fixed atomic.Bool
+				b.handle(idem.Operation{}, func(ctx context.Context, m idem.Message[order]) error {
+					calls.Add(1)
+					if !fixed.Load() {
+						return word
+					}
+					effect(ctx, m.Payload.ID)
+					return nil
+				})
+				b.start()
+				b.publish(order{ID: "1"})
+				b.settle(time.Minute)
+				if n := calls.Load(); n == 0 || n > 100 {
+					t.Errorf("%d calls in a minute", n)
+				}
+				fixed.Store(true)
+				b.settle(2 * time.Minute)
+				b.wantEffects(map[string]int64{"1": 1})
+				b.wantBacklog("orders", "billing", 0)
+			})
+		})
+	}
+}
+
+// A subscription that cannot begin ends Run at once, with the reason.
+func TestSubscriptionThatCannotBegin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, benchOptions{app: func(c *idem.AppConfig) { c.Transport = deaf{c.Transport} }})
+		b.handle(idem.Operation{}, nothing)
+		begin := time.Now()
+		err := b.app.Run(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "no ears") {
+			t.Errorf("Run ended with %v", err)
+		}
+		if d := time.Since(begin); d > time.Second {
+			t.Errorf("after %v", d)
+		}
+		b.stop()
+	})
+}
+
+// deaf is a transport whose subscriptions fail.
+type deaf struct{ idem.Transport }
+
+func (deaf) Subscriber(idem.SubscriberConfig) (message.Subscriber, error) { return deafEars{}, nil }
+
+type deafEars struct{}
+
+func (deafEars) Subscribe(context.Context, string) (<-chan *message.Message, error) {
+	return nil, errors.New("no ears")
+}
+
+func (deafEars) Close() error { return nil }
+
+// What was delivered again and again without an outcome, most likely because it
+// kills its process, is parked.
+func TestMessageThatKillsItsProcess(t *testing.T) {
+	inBubble(t, benchOptions{}, func(b *bench) {
+		b.handle(idem.Operation{Policy: idem.Policy{MaxDeliveries: 3}}, nothing)
+		b.publish(order{ID: "1"})
+		// Three members of the group take it and die with it.
+		for range 3 {
+			sub, err := b.transport.Subscriber(idem.SubscriberConfig{Group: "billing", Lease: time.Second})
+			if err != nil {
+				t.Fatal(err)
+			}
+			msgs, err := sub.Subscribe(t.Context(), "orders")
+			if err != nil {
+				t.Fatal(err)
+			}
+			(<-msgs).Nack() // not asked for: the delivery stays counted
+			if err := sub.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.start()
+		b.settle(10 * time.Minute)
+		b.wantDead(idem.ReasonDeliveryLimit)
+		b.wantBacklog("orders", "billing", 0)
 	})
 }

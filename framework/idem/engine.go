@@ -69,7 +69,14 @@ func (e *Engine) Classify(ctx context.Context, err error) Class {
 	if cause := context.Cause(ctx); errors.Is(cause, ErrShuttingDown) || errors.Is(cause, ErrLeaseLost) {
 		return ClassShutdown
 	}
-	return e.Classifier.Classify(err)
+	class := e.Classifier.Classify(err)
+	switch {
+	case class == ClassShutdown: // somebody else's shutdown: giving back at once would spin
+		return ClassUnavailable
+	case class == ClassUnavailable && errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return ClassTransient // the time-out of the handler, however a driver words it
+	}
+	return class
 }
 
 // Process is the idempotency stage: claim the key, run the handler, commit.
@@ -90,7 +97,7 @@ func (c *Consumer) Process(msg *message.Message) error {
 	} else {
 		err = c.processOwn(msg.Context(), a)
 	}
-	if errors.Is(err, ErrDuplicate) {
+	if errors.Is(err, errDuplicate) {
 		a.Duplicate = true
 		return nil
 	}
@@ -110,6 +117,7 @@ func (c *Consumer) checkDeliveries(a *Attempt) error {
 
 func (c *Consumer) processOwn(ctx context.Context, a *Attempt) error {
 	token := newToken()
+	ran := false
 	err := c.engine.Store.Do(ctx, func(tx Tx) error {
 		cl := a.claim(token)
 		rec, err := tx.Claim(ctx, cl)
@@ -125,10 +133,17 @@ func (c *Consumer) processOwn(ctx context.Context, a *Attempt) error {
 		}); err != nil {
 			return err
 		}
+		ran = true
 		return c.finish(ctx, u, cl, Update{Status: StatusDone, Attempts: a.Prior + a.Runs + 1})
 	})
 	if errors.Is(err, ErrUnknownCommit) {
-		return c.resolve(ctx, a, token, err)
+		err = c.resolve(ctx, a, token, err)
+	}
+	if err != nil && ran && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		// It ended well, but too late to commit: without counting, a handler
+		// that is always too slow would run for ever.
+		a.Runs++
+		return Transient(fmt.Errorf("idem: handler was not done within %v: %w", c.Policy.Timeout, err))
 	}
 	return err
 }
@@ -141,7 +156,7 @@ func (a *Attempt) admit(rec Record) error {
 	}
 	switch rec.Status {
 	case StatusDone, StatusDead, StatusDiscarded:
-		return ErrDuplicate
+		return errDuplicate
 	}
 	a.Prior = rec.Attempts
 	return nil
@@ -176,7 +191,8 @@ func (c *Consumer) finish(ctx context.Context, u *unit, cl Claim, up Update) err
 		return storeError("save", err)
 	}
 	if c.engine.ackInTx && u.a.Delivery != nil && u.a.Delivery.AckTx != nil {
-		if err := u.a.Delivery.AckTx(ctx, u.tx.Native()); err != nil {
+		// Without its lease the message is delivered again, and then a duplicate.
+		if err := u.a.Delivery.AckTx(ctx, u.tx.Native()); err != nil && !errors.Is(err, ErrLeaseLost) {
 			return storeError("ack", err)
 		}
 	}
@@ -208,13 +224,17 @@ func (c *Consumer) resolve(ctx context.Context, a *Attempt, token string, cause 
 	case rec.Status == StatusDone && rec.Token == token:
 		return nil
 	case rec.Status == StatusDone:
-		return ErrDuplicate
+		return errDuplicate
 	default:
 		return storeError("commit did not take effect", cause)
 	}
 }
 
-var errRollback = errors.New("idem: roll back")
+// The engine's own words to itself; unexported, so that no handler can say them.
+var (
+	errRollback  = errors.New("idem: roll back")
+	errDuplicate = errors.New("idem: duplicate of a processed key")
+)
 
 // storeError marks a failure of the store, keeping the sentinels that say more.
 func storeError(what string, err error) error {

@@ -6,8 +6,6 @@ import "errors"
 var (
 	// ErrInFlight: another attempt holds the key; the message is redelivered.
 	ErrInFlight = errors.New("idem: key is being processed by another attempt")
-	// ErrDuplicate: the key was already processed; the message is acked.
-	ErrDuplicate = errors.New("idem: duplicate of a processed key")
 	// ErrKeyReuse: the key was used before with other content.
 	ErrKeyReuse = errors.New("idem: key reused with different content")
 	// ErrMissingKey: the message has no usable idempotency key.

@@ -16,7 +16,7 @@ import (
 //     time (then the source is to be acked).
 //   - Dead, Discard: the dead letter, the key's mark and the copy for the
 //     dead-letter topic.
-//   - Pause: the attempts so far.
+//   - Pause: the error; the attempts begin anew.
 //
 // The outcome it returns is Duplicate when another attempt completed the key
 // meanwhile. Until it returns nil nothing has happened.
@@ -44,12 +44,15 @@ func (c *Consumer) postpone(ctx context.Context, tx Tx, a *Attempt, o Outcome, c
 	if err != nil {
 		return o, err
 	}
-	if err := a.admit(rec); errors.Is(err, ErrDuplicate) {
+	if err := a.admit(rec); errors.Is(err, errDuplicate) {
 		return Outcome{Kind: Duplicate}, nil
 	} else if err != nil { // the key was taken by other content meanwhile
 		return c.park(ctx, tx, a, Outcome{Kind: Dead, Reason: ReasonKeyReuse}, err)
 	}
 	attempts := rec.Attempts + a.Runs
+	if o.Kind == Pause { // once the bug is mended the message has all its attempts again
+		attempts = 0
+	}
 	if err := tx.Save(ctx, cl, Update{
 		Status: a.openStatus(), Attempts: attempts, LastError: Summary(cause), Result: rec.Result,
 	}); err != nil {
@@ -92,7 +95,7 @@ func (c *Consumer) park(ctx context.Context, tx Tx, a *Attempt, o Outcome, cause
 		}
 		d.Attempts, d.FirstFailed = rec.Attempts+a.Runs, rec.FirstFailed
 		switch err := a.admit(rec); {
-		case errors.Is(err, ErrDuplicate):
+		case errors.Is(err, errDuplicate):
 			return Outcome{Kind: Duplicate}, nil
 		case err != nil: // the record is another message's and stays as it is
 			d.Attempts, d.FirstFailed = a.Runs, time.Time{}
