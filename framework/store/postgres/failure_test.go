@@ -193,6 +193,33 @@ func TestTerminatedBackend(t *testing.T) {
 	}
 }
 
+// A pooled connection that died unnoticed fails at BEGIN.
+func TestBeginFails(t *testing.T) {
+	t.Parallel()
+	dsn := testenv.Postgres(t)
+	s, db := open(t, postgres.Config{DSN: dsn, MaxConns: 1}), admin(t, dsn)
+	for name, fn := range map[string]func(idem.Tx) error{
+		"in Claim":          func(tx idem.Tx) error { _, err := tx.Claim(t.Context(), claim("k")); return err },
+		"in Native":         func(tx idem.Tx) error { return effect(t.Context(), tx, "k") },
+		"in Native, unseen": func(tx idem.Tx) error { _ = effect(t.Context(), tx, "k"); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var pid uint32
+			err := s.Do(t.Context(), func(tx idem.Tx) error { pid = native(tx).Conn().PgConn().PID(); return nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+			exec(t, db, `SELECT pg_terminate_backend($1, 10000)`, int(pid))
+			if err := s.Do(t.Context(), fn); !errors.Is(err, idem.ErrStore) || errors.Is(err, idem.ErrUnknownCommit) {
+				t.Fatalf("error %v, want ErrStore", err)
+			}
+			if err := s.Ping(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
 func TestPoolExhaustion(t *testing.T) {
 	t.Parallel()
 	s := open(t, postgres.Config{MaxConns: 1, AcquireWait: 2 * time.Second})

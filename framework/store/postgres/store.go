@@ -105,6 +105,9 @@ func (s *Store) Do(ctx context.Context, fn func(idem.Tx) error) error {
 	t := newTx(ctx, s, conn)
 	defer t.end() // also when fn panics or calls runtime.Goexit
 	if err := fn(t); err != nil {
+		if t.broken != nil { // fn met a closed transaction: not its fault
+			return errors.Join(storeError("BEGIN", t.broken), err)
+		}
 		return err
 	}
 	return t.commit()
