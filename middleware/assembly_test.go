@@ -40,7 +40,7 @@ func TestBadAssemblyFailsAtStart(t *testing.T) {
 					}
 				}
 				if err == nil {
-					err = b.app.Run(t.Context())
+					err = b.app.Run(b.t.Context())
 				}
 				if err == nil || !strings.Contains(err.Error(), tc.want) {
 					t.Errorf("got %v, want an error with %q", err, tc.want)

@@ -64,7 +64,7 @@ func TestDeadLetterIsCopiedAndReplayed(t *testing.T) {
 			t.Fatalf("dead-letter topic got %d copies", len(got))
 		}
 
-		if err := b.letters.Replay(t.Context(), dead.ID, noOptions); err != nil {
+		if err := b.letters.Replay(b.t.Context(), dead.ID, noOptions); err != nil {
 			t.Fatal(err)
 		}
 		b.settle(time.Second)
@@ -72,12 +72,12 @@ func TestDeadLetterIsCopiedAndReplayed(t *testing.T) {
 		if second.Key != dead.Key || second.Topic != "orders" || second.Position != dead.Position || second.Replays != 1 {
 			t.Errorf("second dead letter lost its identity: %+v", second)
 		}
-		if err := b.letters.Replay(t.Context(), dead.ID, noOptions); !errors.Is(err, deadletter.ErrNotParked) {
+		if err := b.letters.Replay(b.t.Context(), dead.ID, noOptions); !errors.Is(err, deadletter.ErrNotParked) {
 			t.Errorf("replay of what was replayed: %v, want ErrNotParked", err)
 		}
 
 		fixed.Store(true)
-		if err := b.letters.Replay(t.Context(), second.ID, noOptions); err != nil {
+		if err := b.letters.Replay(b.t.Context(), second.ID, noOptions); err != nil {
 			t.Fatal(err)
 		}
 		b.publishRaw("orders", idem.Envelope{Key: []byte("k"), Headers: headers}, body)
@@ -101,18 +101,18 @@ func TestReplayRefusals(t *testing.T) {
 		b.publish(order{ID: "1"}, order{ID: "2"})
 		b.settle(time.Second)
 		dead := b.wantDead(idem.ReasonPermanent, idem.ReasonPermanent)
-		if err := b.letters.Discard(t.Context(), dead[0].ID); err != nil {
+		if err := b.letters.Discard(b.t.Context(), dead[0].ID); err != nil {
 			t.Fatal(err)
 		}
 		for id, want := range map[string]error{"nope": idem.ErrNotFound, dead[0].ID: deadletter.ErrNotParked} {
-			if err := b.letters.Replay(t.Context(), id, noOptions); !errors.Is(err, want) {
+			if err := b.letters.Replay(b.t.Context(), id, noOptions); !errors.Is(err, want) {
 				t.Errorf("replay of %s: %v, want %v", id, err, want)
 			}
 		}
 		// Two operators press the button at once: one replay.
 		fail.Store(false)
-		first := b.letters.Replay(t.Context(), dead[1].ID, noOptions)
-		second := b.letters.Replay(t.Context(), dead[1].ID, noOptions)
+		first := b.letters.Replay(b.t.Context(), dead[1].ID, noOptions)
+		second := b.letters.Replay(b.t.Context(), dead[1].ID, noOptions)
 		if first != nil || !errors.Is(second, deadletter.ErrNotParked) {
 			t.Errorf("two replays: %v and %v", first, second)
 		}
@@ -133,11 +133,11 @@ func TestHeadersDoNotGrow(t *testing.T) {
 		b.publishRaw("orders", idem.Envelope{Headers: []idem.Header{{Name: "mine", Value: []byte("x")}}}, []byte(`{"id":"1"}`))
 		b.settle(time.Second)
 		for range 50 {
-			parked, err := b.letters.List(t.Context(), idem.DeadLetterQuery{State: idem.DeadLetterParked})
+			parked, err := b.letters.List(b.t.Context(), idem.DeadLetterQuery{State: idem.DeadLetterParked})
 			if err != nil || len(parked) != 1 {
 				t.Fatalf("%d parked, %v", len(parked), err)
 			}
-			if err := b.letters.Replay(t.Context(), parked[0].ID, noOptions); err != nil {
+			if err := b.letters.Replay(b.t.Context(), parked[0].ID, noOptions); err != nil {
 				t.Fatal(err)
 			}
 			b.settle(time.Second)

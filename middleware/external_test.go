@@ -174,7 +174,7 @@ func TestReplayOfAnUnknownOutcome(t *testing.T) {
 		b.settle(10 * time.Minute)
 		first := b.wantDead(idem.ReasonUnknownOutcome)[0]
 		fail = false
-		if err := b.letters.Replay(t.Context(), first.ID, noOptions); err != nil {
+		if err := b.letters.Replay(b.t.Context(), first.ID, noOptions); err != nil {
 			t.Fatal(err)
 		}
 		b.settle(10 * time.Minute)
@@ -184,7 +184,7 @@ func TestReplayOfAnUnknownOutcome(t *testing.T) {
 		}
 		yes := noOptions
 		yes.AssumeNotApplied = true
-		if err := b.letters.Replay(t.Context(), again.ID, yes); err != nil {
+		if err := b.letters.Replay(b.t.Context(), again.ID, yes); err != nil {
 			t.Fatal(err)
 		}
 		b.settle(10 * time.Minute)

@@ -178,7 +178,7 @@ func TestKeyReuseIsLoud(t *testing.T) {
 				b.settle(time.Minute)
 				b.wantEffects(map[string]int64{"200": 1, "500": 0})
 				dead := b.wantDead(idem.ReasonKeyReuse)
-				if err := b.letters.Replay(t.Context(), dead[0].ID, noOptions); !errors.Is(err, idem.ErrAlreadyDone) {
+				if err := b.letters.Replay(b.t.Context(), dead[0].ID, noOptions); !errors.Is(err, idem.ErrAlreadyDone) {
 					t.Errorf("replay of a reused key: %v, want ErrAlreadyDone", err)
 				}
 			})
@@ -298,7 +298,7 @@ func TestPausedConsumerGoesOnAfterTheFix(t *testing.T) {
 		b.publish(order{ID: "good"})
 		b.settle(time.Hour)
 		b.wantEffects(map[string]int64{"bad": 0, "good": 0})
-		if err := b.app.Ready(t.Context()); err == nil {
+		if err := b.app.Ready(b.t.Context()); err == nil {
 			t.Error("ready although a consumer is paused")
 		}
 		b.wantDead()

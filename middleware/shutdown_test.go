@@ -356,7 +356,7 @@ func TestSubscriptionThatCannotBegin(t *testing.T) {
 		b := newBench(t, benchOptions{app: func(c *idem.AppConfig) { c.Transport = deaf{c.Transport} }})
 		b.handle(idem.Operation{}, nothing)
 		begin := time.Now()
-		err := b.app.Run(t.Context())
+		err := b.app.Run(b.t.Context())
 		if err == nil || !strings.Contains(err.Error(), "no ears") {
 			t.Errorf("Run ended with %v", err)
 		}
@@ -392,7 +392,7 @@ func TestMessageThatKillsItsProcess(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			msgs, err := sub.Subscribe(t.Context(), "orders")
+			msgs, err := sub.Subscribe(b.t.Context(), "orders")
 			if err != nil {
 				t.Fatal(err)
 			}
