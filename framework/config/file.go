@@ -39,7 +39,7 @@ func read(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // only read
 	return io.ReadAll(io.LimitReader(f, maxBytes+1))
 }
 

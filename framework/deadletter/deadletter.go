@@ -13,7 +13,7 @@ import (
 	"github.com/idem-go/idem/framework/idem"
 )
 
-// ErrNotParked: the dead letter was replayed or discarded before.
+// ErrNotParked is returned for a dead letter that was replayed or discarded before.
 var ErrNotParked = errors.New("deadletter: not parked")
 
 // Service is the dead-letter operations on one store. Safe for concurrent use.

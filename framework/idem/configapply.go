@@ -91,17 +91,17 @@ func (o OperationConfig) apply(op *Operation) {
 	o.Policy.apply(&op.Policy)
 }
 
-func (o PolicyConfig) apply(p *Policy) {
-	override(&p.MaxAttempts, o.MaxAttempts)
-	override(&p.Quick, orNone(o.Quick))
-	override(&p.QuickDelay, o.QuickDelay)
-	override(&p.Timeout, o.Timeout)
-	override(&p.OnBug, o.OnBug)
-	override(&p.MaxDeliveries, orNone(o.MaxDeliveries))
-	override(&p.MaxRetryAfter, o.MaxRetryAfter)
-	override(&p.Backoff.Base, o.Backoff.Base)
-	override(&p.Backoff.Max, o.Backoff.Max)
-	override(&p.Backoff.Factor, o.Backoff.Factor)
+func (p PolicyConfig) apply(to *Policy) {
+	override(&to.MaxAttempts, p.MaxAttempts)
+	override(&to.Quick, orNone(p.Quick))
+	override(&to.QuickDelay, p.QuickDelay)
+	override(&to.Timeout, p.Timeout)
+	override(&to.OnBug, p.OnBug)
+	override(&to.MaxDeliveries, orNone(p.MaxDeliveries))
+	override(&to.MaxRetryAfter, p.MaxRetryAfter)
+	override(&to.Backoff.Base, p.Backoff.Base)
+	override(&to.Backoff.Max, p.Backoff.Max)
+	override(&to.Backoff.Factor, p.Backoff.Factor)
 }
 
 func override[T any](field, value *T) {

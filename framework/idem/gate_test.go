@@ -10,7 +10,7 @@ import (
 	"github.com/idem-go/idem/framework/idem"
 )
 
-func waiting(g *idem.Gate, ctx context.Context) <-chan error {
+func waiting(ctx context.Context, g *idem.Gate) <-chan error {
 	done := make(chan error, 1)
 	go func() { done <- g.Wait(ctx) }()
 	synctest.Wait()
@@ -36,7 +36,7 @@ func TestGate(t *testing.T) {
 		"a pause lasts until Resume and keeps its first reason": func(t *testing.T, g *idem.Gate) {
 			g.Pause("first")
 			g.Pause("second")
-			done := waiting(g, t.Context())
+			done := waiting(t.Context(), g)
 			time.Sleep(time.Hour)
 			if open(done) || g.Paused() != "first" {
 				t.Errorf("paused: %q", g.Paused())
@@ -49,7 +49,7 @@ func TestGate(t *testing.T) {
 		"a hold ends by itself, the longest counts": func(t *testing.T, g *idem.Gate) {
 			g.HoldFor(time.Minute)
 			g.HoldFor(time.Second)
-			done := waiting(g, t.Context())
+			done := waiting(t.Context(), g)
 			time.Sleep(59 * time.Second)
 			if open(done) {
 				t.Error("opened early")
@@ -62,7 +62,7 @@ func TestGate(t *testing.T) {
 		"Release ends a hold, not a pause": func(t *testing.T, g *idem.Gate) {
 			g.Pause("bug")
 			g.HoldFor(time.Hour)
-			done := waiting(g, t.Context())
+			done := waiting(t.Context(), g)
 			g.Release()
 			if open(done) {
 				t.Error("opened a pause")
@@ -75,7 +75,7 @@ func TestGate(t *testing.T) {
 		"the caller's context ends the waiting": func(t *testing.T, g *idem.Gate) {
 			g.Pause("bug")
 			ctx, cancel := context.WithCancel(t.Context())
-			done := waiting(g, ctx)
+			done := waiting(ctx, g)
 			cancel()
 			if err := <-done; !errors.Is(err, context.Canceled) {
 				t.Errorf("got %v", err)
@@ -83,7 +83,7 @@ func TestGate(t *testing.T) {
 		},
 		"Close is for good": func(t *testing.T, g *idem.Gate) {
 			g.Pause("bug")
-			done := waiting(g, t.Context())
+			done := waiting(t.Context(), g)
 			g.Close()
 			g.Resume()
 			if err := <-done; !errors.Is(err, idem.ErrShuttingDown) {

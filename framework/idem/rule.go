@@ -65,7 +65,7 @@ func (r Rule) matches(err error) bool {
 
 // isTarget is the step that errors.Is takes at each error of a chain.
 func isTarget(err, target error) bool {
-	if reflect.TypeOf(target).Comparable() && err == target {
+	if reflect.TypeOf(target).Comparable() && err == target { //nolint:errorlint // one step of errors.Is
 		return true
 	}
 	e, ok := err.(interface{ Is(error) bool })

@@ -22,7 +22,7 @@ func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 	full, ok := d.(driverConn)
 	if !ok {
-		d.Close()
+		_ = d.Close()
 		return nil, fmt.Errorf("sqlitedb: %T lacks methods of database/sql/driver that idem builds on", d)
 	}
 	return &conn{full, c}, nil

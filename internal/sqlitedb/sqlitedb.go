@@ -71,7 +71,7 @@ func OpenWith(path string, o Options) (*sql.DB, error) {
 		db.SetMaxIdleConns(16)
 	}
 	if err := db.PingContext(context.Background()); err != nil {
-		db.Close()
+		_ = db.Close()
 		return nil, fmt.Errorf("sqlitedb: open %q: %w: is its folder there and writable?", path, err)
 	}
 	return db, nil

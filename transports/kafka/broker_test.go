@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -211,8 +210,6 @@ func (c *tally) get() map[string]int {
 	defer c.mu.Unlock()
 	return maps.Clone(c.counts)
 }
-
-func (c *tally) names() []string { return slices.Sorted(maps.Keys(c.get())) }
 
 func numbered(prefix string, n int) []string {
 	out := make([]string, n)

@@ -318,7 +318,7 @@ func TestAKilledProcessesMessageComesBack(t *testing.T) {
 	if err := child.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	child.Wait()
+	_ = child.Wait() // says that it was killed
 
 	ch := subscribe(t, tr, idem.SubscriberConfig{})
 	for _, want := range []struct {

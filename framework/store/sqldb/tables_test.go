@@ -129,6 +129,9 @@ func plan(t *testing.T, db *sql.DB, text string) string {
 		}
 		b.WriteString(detail + "\n")
 	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
 	return b.String()
 }
 

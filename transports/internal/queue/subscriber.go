@@ -66,7 +66,7 @@ func (s *subscriber) Subscribe(ctx context.Context, topic string) (<-chan *messa
 	}
 	intake, stop := context.WithCancel(ctx)
 	unlink := context.AfterFunc(s.open, stop)
-	n := newSubscription(s, topic, intake, context.WithoutCancel(ctx))
+	n := newSubscription(intake, context.WithoutCancel(ctx), s, topic)
 	s.subscriptions.Add(1)
 	err := s.t.spawn(func() {
 		defer s.subscriptions.Done()

@@ -35,7 +35,7 @@ type subscription struct {
 	unsettled sync.WaitGroup
 }
 
-func newSubscription(s *subscriber, topic string, intake, values context.Context) *subscription {
+func newSubscription(intake, values context.Context, s *subscriber, topic string) *subscription {
 	n := &subscription{
 		b: s.t.b, c: s.c, topic: topic, poll: s.t.o.PollInterval, slots: s.slots, log: s.logger(topic),
 		out:    make(chan *message.Message),

@@ -55,9 +55,9 @@ func testExtend(f *fixture) {
 
 func testNoTime(f *fixture) {
 	f.publish("a")
-	d := f.one(0)
+	f.one(0)
 	for attempt := 2; attempt <= 3; attempt++ {
-		d = f.poll(queue.ClaimRequest{Topic: topic, Group: group, N: 1, Lease: long})[0]
+		d := f.poll(queue.ClaimRequest{Topic: topic, Group: group, N: 1, Lease: long})[0]
 		if d.Attempt != attempt {
 			f.Errorf("attempt is %d, want %d", d.Attempt, attempt)
 		}
