@@ -310,3 +310,27 @@ func TestPausedConsumerGoesOnAfterTheFix(t *testing.T) {
 		b.wantDead()
 	})
 }
+
+// What a goroutine of the handler emits too late is refused, not lost in silence.
+func TestEmitAfterTheHandlerIsRefused(t *testing.T) {
+	inBubble(t, benchOptions{}, func(b *bench) {
+		late := make(chan error, 1)
+		b.handle(idem.Operation{}, func(ctx context.Context, m idem.Message[order]) error {
+			go func() {
+				time.Sleep(time.Second)
+				late <- idem.Emit(ctx, idem.Event{Topic: "other", Payload: m.Payload})
+			}()
+			return idem.Emit(ctx, idem.Event{Topic: "other", Payload: m.Payload})
+		})
+		b.start()
+		got := b.tap("other")
+		b.publish(order{ID: "1"})
+		b.settle(time.Minute)
+		if err := <-late; err == nil {
+			t.Error("an event emitted after the commit was accepted")
+		}
+		if len(got()) != 1 {
+			t.Errorf("%d events, want 1", len(got()))
+		}
+	})
+}

@@ -182,8 +182,8 @@ func (c *Consumer) runHandler(ctx context.Context, a *Attempt, f func() error) e
 
 // finish writes everything that commits together with the effect.
 func (c *Consumer) finish(ctx context.Context, u *unit, cl Claim, up Update) error {
-	if len(u.out) > 0 {
-		if err := u.tx.Emit(ctx, u.out...); err != nil {
+	if out := u.close(); len(out) > 0 {
+		if err := u.tx.Emit(ctx, out...); err != nil {
 			return storeError("emit", err)
 		}
 	}

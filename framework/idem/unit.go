@@ -8,14 +8,26 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 )
 
 // unit is the unit of work that a handler's context carries.
 type unit struct {
-	tx  Tx
-	a   *Attempt
-	out []Outgoing
+	tx Tx
+	a  *Attempt
+
+	mu     sync.Mutex // a handler may emit from several goroutines
+	out    []Outgoing
+	closed bool
+}
+
+// close returns what was emitted; nothing can be emitted after it.
+func (u *unit) close() []Outgoing {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.closed = true
+	return u.out
 }
 
 type unitKey struct{}
@@ -78,6 +90,11 @@ func Emit(ctx context.Context, e Event) error {
 		return Bug(fmt.Errorf("idem: Emit to %q: header names that begin with %q are reserved", e.Topic, HeaderPrefix))
 	}
 	out := Outgoing{ID: e.ID, Topic: e.Topic, Key: e.Key, Headers: slices.Clone(e.Headers), Payload: body, Delay: e.Delay}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.closed {
+		return Bug(fmt.Errorf("idem: Emit to %q after the handler has returned: the event would be lost", e.Topic))
+	}
 	if out.ID == "" {
 		out.ID = deriveID("event", op.Name, u.a.Key, e.Topic, strconv.Itoa(len(u.out)))
 	}
