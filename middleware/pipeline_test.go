@@ -317,7 +317,7 @@ func TestEmitAfterTheHandlerIsRefused(t *testing.T) {
 		late := make(chan error, 1)
 		b.handle(idem.Operation{}, func(ctx context.Context, m idem.Message[order]) error {
 			go func() {
-				time.Sleep(time.Second)
+				time.Sleep(time.Second) // bubble time: long after the handler
 				late <- idem.Emit(ctx, idem.Event{Topic: "other", Payload: m.Payload})
 			}()
 			return idem.Emit(ctx, idem.Event{Topic: "other", Payload: m.Payload})
