@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/idem-go/idem/framework/deadletter"
 	"github.com/idem-go/idem/framework/idem"
 )
 
@@ -244,7 +245,7 @@ func TestReplay(t *testing.T) {
 		fixed.Store(true)
 		list, err := p.DeadLetters.List(t.Context(), idem.DeadLetterQuery{})
 		must(t, err)
-		must(t, p.DeadLetters.Replay(t.Context(), list[0].ID, deadletterNoOptions))
+		must(t, p.DeadLetters.Replay(t.Context(), list[0].ID, deadletter.ReplayOptions{}))
 		p.awaitEffects("1")
 		p.publish("1") // the original producer sends once more
 		p.await("duplicate", func() (bool, any) { n := p.count(idem.Duplicate); return n == 1, n })

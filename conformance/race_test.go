@@ -6,71 +6,37 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"sync"
 	"testing"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
-	"github.com/idem-go/idem/framework/deadletter"
 	"github.com/idem-go/idem/framework/idem"
 	"github.com/idem-go/idem/middleware"
 	"github.com/idem-go/idem/wiring"
-	pgwiring "github.com/idem-go/idem/wiring/postgres"
-	sqlitewiring "github.com/idem-go/idem/wiring/sqlite"
 )
 
-var deadletterNoOptions = deadletter.ReplayOptions{}
-
-const (
-	childEnv    = "IDEM_CONFORMANCE_CHILD"
-	childRacers = 32
-)
+const childRacers = 32
 
 // A key that 64 goroutines of two processes deliver at one instant takes
 // effect once, and nobody acks before that effect is committed.
 func TestRaceOfTwoProcesses(t *testing.T) {
-	for _, name := range []string{"sqlite", "postgres"} {
-		t.Run(name, func(t *testing.T) {
-			w := worlds[name](t)
-			p, closeAll := w.build(t, w.cfg, wiring.Options{})
-			defer closeAll()
-			must(t, p.Store.Migrate(t.Context()))
-			for round := range 3 {
-				raceOnce(t, w, fmt.Sprint(round))
-			}
-			got, err := p.effects(t.Context())
-			must(t, err)
-			if len(got) != 3 || got["0"] != 1 || got["1"] != 1 || got["2"] != 1 {
-				t.Errorf("effects %v, want one of each round", got)
-			}
-		})
-	}
+	on(t, []string{"sqlite", "postgres"}, func(t *testing.T, w *world) {
+		p := w.app(t)
+		must(t, p.Store.Migrate(t.Context()))
+		for round := range 3 {
+			raceOnce(t, w, fmt.Sprint(round))
+		}
+		p.wantOnce("0", "1", "2")
+	})
 }
 
 func raceOnce(t *testing.T, w *world, id string) {
 	t.Helper()
-	task, err := json.Marshal(childTask{Transport: w.cfg.Transport, Path: w.cfg.SQLite.Path, DSN: string(w.cfg.Postgres.DSN), ID: id})
-	must(t, err)
-	type child struct {
-		cmd *exec.Cmd
-		out *bufio.Scanner
-		in  interface{ Close() error }
-	}
-	var children []child
+	var children []*child
 	for range 2 {
-		cmd := exec.CommandContext(t.Context(), os.Args[0])
-		cmd.Env = append(os.Environ(), childEnv+"="+string(task))
-		cmd.Stderr = os.Stderr
-		in, err := cmd.StdinPipe()
-		must(t, err)
-		out, err := cmd.StdoutPipe()
-		must(t, err)
-		must(t, cmd.Start())
-		c := child{cmd, bufio.NewScanner(out), in}
-		if !c.out.Scan() || c.out.Text() != "ready" {
-			t.Fatalf("child said %q", c.out.Text())
-		}
+		c := w.spawn(t, "race", id)
+		c.expect("ready")
 		children = append(children, c)
 	}
 	for _, c := range children { // the starting gun
@@ -79,7 +45,7 @@ func raceOnce(t *testing.T, w *world, id string) {
 	ran, early := 0, 0
 	for _, c := range children {
 		for c.out.Scan() {
-			var r childResult
+			var r raceResult
 			must(t, json.Unmarshal(c.out.Bytes(), &r))
 			ran, early = ran+r.Ran, early+r.Early
 			if r.Acked != childRacers {
@@ -93,62 +59,24 @@ func raceOnce(t *testing.T, w *world, id string) {
 	}
 }
 
-type childTask struct{ Transport, Path, DSN, ID string }
-
-type childResult struct{ Ran, Acked, Early int }
-
-// runChild does the work of a racing process, if this is one.
-func runChild() {
-	env := os.Getenv(childEnv)
-	if env == "" {
-		return
-	}
-	result, err := race(env)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "child:", err)
-		os.Exit(1)
-	}
-	_ = json.NewEncoder(os.Stdout).Encode(result)
-	os.Exit(0)
-}
-
-func race(env string) (r childResult, err error) {
-	var task childTask
-	if err := json.Unmarshal([]byte(env), &task); err != nil {
-		return r, err
-	}
-	ctx := context.Background()
-	cfg := idem.Config{Transport: task.Transport, Store: task.Transport}
-	var p parts
-	switch task.Transport {
-	case "sqlite":
-		cfg.SQLite.Path = task.Path
-		built, closeAll, err := sqlitewiring.Build(ctx, cfg, wiring.Options{})
-		if err != nil {
-			return r, err
-		}
-		defer closeAll()
-		p = sqlParts(built.Parts, built.DB)
-	default:
-		cfg.Postgres.DSN, cfg.Postgres.MaxConns = idem.DSN(task.DSN), 2*childRacers
-		built, closeAll, err := pgwiring.Build(ctx, cfg, wiring.Options{})
-		if err != nil {
-			return r, err
-		}
-		defer closeAll()
-		p = pgParts(built.Parts, built.Pool)
-	}
-	return p.race(ctx, task.ID)
-}
+type raceResult struct{ Ran, Acked, Early int }
 
 // race delivers one message to many goroutines, through the whole chain, as
 // a broker that delivers many copies would.
-func (p parts) race(ctx context.Context, id string) (r childResult, err error) {
+func race(ctx context.Context, task childTask) error {
+	w := task.world()
+	w.cfg.Postgres.MaxConns = 2 * childRacers
+	p, closeAll, err := assemble(ctx, w.cfg, wiring.Options{})
+	if err != nil {
+		return err
+	}
+	defer closeAll()
 	engine, err := idem.NewEngine(p.Store, nil, idem.Classifier{}, nil)
 	if err != nil {
-		return r, err
+		return err
 	}
 	var mu sync.Mutex
+	var r raceResult
 	op := idem.Operation{Name: "race", Topic: "race", Key: idem.KeyFrom(idem.FromPayload("/id")), Concurrency: childRacers}
 	c, err := idem.NewConsumer(engine, op, idem.HandlerFunc[event](func(ctx context.Context, m idem.Message[event]) error {
 		mu.Lock()
@@ -157,11 +85,11 @@ func (p parts) race(ctx context.Context, id string) (r childResult, err error) {
 		return p.effect(ctx, m.Payload.ID)
 	}))
 	if err != nil {
-		return r, err
+		return err
 	}
 	chain, err := middleware.Chain(middleware.Options{})(c)
 	if err != nil {
-		return r, err
+		return err
 	}
 	handle := func(*message.Message) ([]*message.Message, error) { return nil, nil }
 	for i := len(chain) - 1; i >= 0; i-- {
@@ -173,7 +101,7 @@ func (p parts) race(ctx context.Context, id string) (r childResult, err error) {
 	for range childRacers {
 		wg.Go(func() {
 			for { // a nacked copy is delivered again
-				msg := message.NewMessage("", fmt.Appendf(nil, `{"id":%q}`, id))
+				msg := message.NewMessage("", fmt.Appendf(nil, `{"id":%q}`, task.ID))
 				_, _ = handle(msg)
 				select {
 				case <-msg.Acked():
@@ -184,7 +112,7 @@ func (p parts) race(ctx context.Context, id string) (r childResult, err error) {
 				mu.Lock()
 				defer mu.Unlock()
 				r.Acked++
-				if err != nil || got[id] == 0 {
+				if err != nil || got[task.ID] == 0 {
 					r.Early++
 				}
 				return
@@ -192,5 +120,5 @@ func (p parts) race(ctx context.Context, id string) (r childResult, err error) {
 		})
 	}
 	wg.Wait()
-	return r, nil
+	return json.NewEncoder(os.Stdout).Encode(r)
 }
