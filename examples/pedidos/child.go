@@ -8,19 +8,19 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
-	"time"
+	"os/signal"
 
 	"github.com/idem-go/idem/examples/pedidos/demo"
 	"github.com/idem-go/idem/framework/config"
 )
 
-// childEnv hands a consumer instance that runs as a process of its own its task.
+// childEnv hands an instance that runs as a process of its own its task.
 const childEnv = "IDEM_PEDIDOS_WORKER"
 
 type child struct {
-	Worker string
-	Run    demo.Run
-	Dir    string
+	Name string
+	Run  demo.Run
+	Dir  string
 }
 
 func childFromEnv() (child, bool) {
@@ -32,6 +32,7 @@ func childFromEnv() (child, bool) {
 // work runs the instance until the parent closes its standard input, by
 // intention or by dying: a child never stays behind.
 func (c child) work(ctx context.Context, shared *config.Flags, log *slog.Logger, stderr io.Writer) int {
+	signal.Ignore(os.Interrupt) // Ctrl-C is the parent's, which then closes the input
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
@@ -40,10 +41,10 @@ func (c child) work(ctx context.Context, shared *config.Flags, log *slog.Logger,
 	}()
 	cfg, err := load(shared)
 	if err == nil {
-		err = demo.Work(ctx, c.Worker, c.Run, forDemo(cfg, c.Dir), builder(), log)
+		err = demo.Work(ctx, c.Name, c.Run, forDemo(cfg, c.Dir), builder(), log)
 	}
 	if err != nil {
-		fmt.Fprintf(stderr, "pedidos: %s: %v\n", c.Worker, err)
+		fmt.Fprintf(stderr, "pedidos: %s: %v\n", c.Name, err)
 		return 1
 	}
 	return 0
@@ -51,8 +52,8 @@ func (c child) work(ctx context.Context, shared *config.Flags, log *slog.Logger,
 
 // spawner starts instances with this program's own executable and flags.
 func spawner(args []string, dir string, stderr io.Writer) demo.Spawn {
-	return func(worker string, run demo.Run) (demo.Process, error) {
-		task, err := json.Marshal(child{Worker: worker, Run: run, Dir: dir})
+	return func(name string, run demo.Run) (demo.Process, error) {
+		task, err := json.Marshal(child{Name: name, Run: run, Dir: dir})
 		if err != nil {
 			return nil, err
 		}
@@ -60,7 +61,7 @@ func spawner(args []string, dir string, stderr io.Writer) demo.Spawn {
 		if err != nil {
 			return nil, err
 		}
-		cmd := exec.Command(exe, args...)
+		cmd := exec.Command(exe, args...) //nolint:noctx // it outlives an interrupted run, to drain
 		cmd.Env = append(os.Environ(), childEnv+"="+string(task))
 		cmd.Stderr = stderr
 		stdin, err := cmd.StdinPipe()
@@ -70,36 +71,16 @@ func spawner(args []string, dir string, stderr io.Writer) demo.Spawn {
 		if err := cmd.Start(); err != nil {
 			return nil, err
 		}
-		return &process{cmd: cmd, stdin: stdin}, nil
+		return process{cmd, stdin}, nil
 	}
 }
 
+// process is an instance in a process of its own; see demo.Process.
 type process struct {
-	cmd    *exec.Cmd
-	stdin  io.Closer
-	killed bool
+	cmd   *exec.Cmd
+	stdin io.Closer
 }
 
-// stopWithin is how long a child may drain before it is killed after all.
-const stopWithin = 35 * time.Second
-
-// Stop implements demo.Process.
-func (p *process) Stop() error {
-	if p.killed {
-		return nil
-	}
-	_ = p.stdin.Close() // the child takes it as the order to drain
-	timer := time.AfterFunc(stopWithin, func() { _ = p.cmd.Process.Kill() })
-	defer timer.Stop()
-	return p.cmd.Wait()
-}
-
-// Kill implements demo.Process.
-func (p *process) Kill() error {
-	p.killed = true
-	if err := p.cmd.Process.Kill(); err != nil {
-		return err
-	}
-	_ = p.cmd.Wait() // says that it was killed, which is what we wanted
-	return nil
-}
+func (p process) Wait() error { return p.cmd.Wait() }
+func (p process) Drain()      { _ = p.stdin.Close() }
+func (p process) Kill() error { return p.cmd.Process.Kill() }

@@ -18,110 +18,122 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"syscall"
 	"time"
 
 	"github.com/idem-go/idem/examples/pedidos/demo"
 	"github.com/idem-go/idem/framework/config"
-	"github.com/idem-go/idem/framework/idem"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	context.AfterFunc(ctx, stop) // the second Ctrl-C ends at once
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run is main without the process: exit status 0 if all is well, 1 if an
-// expectation failed, 2 if the demo could not be set up.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+// The exit statuses.
+const (
+	exitOK     = 0
+	exitFailed = 1 // an expectation failed, or the run was interrupted
+	exitUsage  = 2 // the demo could not be set up
+)
+
+// flags are the command line.
+type flags struct {
+	shared  *config.Flags
+	events  int
+	seed    uint64
+	timeout time.Duration
+	json    bool
+	kill    bool
+	verbose bool
+}
+
+func parse(args []string, stderr io.Writer) (flags, error) {
 	fs := flag.NewFlagSet("pedidos", flag.ContinueOnError)
 	fs.SetOutput(stderr)
-	shared := config.Bind(fs)
-	events := fs.Int("n", 300, "number of good orders, at least 10")
-	seed := fs.Uint64("seed", 1, "seed of everything random")
-	asJSON := fs.Bool("json", false, "print one JSON object at the end and nothing else")
-	kill := fs.Bool("kill", false, "run the consumers as processes and SIGKILL one half-way")
-	verbose := fs.Bool("v", false, "show the framework's log")
-	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
-		return 0
-	} else if err != nil {
-		return 2
+	f := flags{shared: config.Bind(fs)}
+	fs.IntVar(&f.events, "n", 300, fmt.Sprintf("number of good orders, at least %d", demo.MinEvents))
+	fs.Uint64Var(&f.seed, "seed", 1, "seed of everything random")
+	fs.DurationVar(&f.timeout, "timeout", 25*time.Second, "end a run that does not come to its end")
+	fs.BoolVar(&f.json, "json", false, "print one JSON object at the end and nothing else")
+	fs.BoolVar(&f.kill, "kill", false, "run the instances as processes and SIGKILL one half-way")
+	fs.BoolVar(&f.verbose, "v", false, "show the framework's log")
+	err := fs.Parse(args)
+	if err == nil && fs.NArg() > 0 {
+		err = fmt.Errorf("pedidos: unexpected argument %q", fs.Arg(0))
+		fmt.Fprintln(stderr, err)
+	}
+	return f, err
+}
+
+// run is main without the process; it returns the exit status.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	f, err := parse(args, stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return exitOK
+	case err != nil: // the flag set has told
+		return exitUsage
 	}
 	log := slog.New(slog.DiscardHandler)
-	if *verbose {
+	if f.verbose {
 		log = slog.New(slog.NewTextHandler(stderr, nil))
 	}
 	if child, ok := childFromEnv(); ok {
-		return child.work(ctx, shared, log, stderr)
-	}
-	if *events < 10 {
-		fmt.Fprintf(stderr, "pedidos: -n must be at least 10, is %d\n", *events)
-		return 2
-	}
-	cfg, err := load(shared)
-	if err != nil {
-		fmt.Fprintln(stderr, err)
-		return 2
+		return child.work(ctx, f.shared, log, stderr)
 	}
 	dir, err := os.MkdirTemp("", "pedidos-")
 	if err != nil {
 		fmt.Fprintln(stderr, "pedidos:", err)
-		return 2
+		return exitUsage
 	}
 	defer os.RemoveAll(dir)
-	cfg = forDemo(cfg, dir)
-	o := demo.Options{
-		Config: cfg, Build: builder(), Events: *events, Seed: *seed, Progress: stdout, Logger: log,
+	o, err := f.options(dir)
+	if err != nil {
+		fmt.Fprintln(stderr, "pedidos:", err)
+		return exitUsage
 	}
-	if *asJSON {
+	o.Logger, o.Progress = log, stdout
+	if f.json {
 		o.Progress = io.Discard
 	}
-	if *kill {
-		if cfg.Transport == "memory" {
-			fmt.Fprintln(stderr, "pedidos: -kill needs a transport that outlives a process: -transport sqlite, postgres or kafka")
-			return 2
-		}
+	if f.kill {
 		o.Spawn = spawner(args, dir, stderr)
 	}
 	result, err := demo.Main(ctx, o)
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		fmt.Fprintln(stderr, "pedidos: interrupted before it began")
+		return exitFailed
+	case err != nil:
 		fmt.Fprintln(stderr, "pedidos:", err)
-		return 2
-	}
-	if *asJSON {
+		return exitUsage
+	case f.json:
 		err = result.WriteJSON(stdout)
-	} else {
+	default:
 		err = result.WriteTable(stdout)
 	}
 	if err != nil || !result.OK {
-		return 1
+		return exitFailed
 	}
-	return 0
+	return exitOK
 }
 
-// load reads the configuration; a program built for one transport needs no
-// word about it.
-func load(shared *config.Flags) (idem.Config, error) {
-	src := shared.Source()
-	if tagged != "" {
-		src.Overrides = append([]string{"transport=" + tagged}, src.Overrides...)
+// options checks what was asked for; SQLite's file goes into dir.
+func (f flags) options(dir string) (demo.Options, error) {
+	cfg, err := load(f.shared)
+	switch {
+	case err != nil:
+		return demo.Options{}, err
+	case f.events < demo.MinEvents:
+		return demo.Options{}, fmt.Errorf("-n must be at least %d, is %d", demo.MinEvents, f.events)
+	case f.timeout <= 0:
+		return demo.Options{}, fmt.Errorf("-timeout must be positive, is %v", f.timeout)
+	case f.kill && cfg.Transport == "memory":
+		return demo.Options{}, errors.New("-kill needs a transport that outlives a process: -transport sqlite, postgres or kafka")
 	}
-	return config.Load(src)
-}
-
-// forDemo completes a configuration: always a throw-away SQLite file, and short
-// leases, so that the work of a killed instance is taken over while somebody
-// is watching.
-func forDemo(cfg idem.Config, dir string) idem.Config {
-	cfg.SQLite.Path = filepath.Join(dir, "pedidos.db")
-	cfg.Queue.Lease, cfg.Outbox.Lease = 2*time.Second, 2*time.Second
-	if cfg.Transport == "kafka" {
-		cfg.Kafka.SessionTimeout = 6 * time.Second // brokers take no less as they come
-	}
-	if cfg.Postgres.MaxConns == 0 {
-		cfg.Postgres.MaxConns = 12
-	}
-	return cfg
+	return demo.Options{
+		Config: forDemo(cfg, dir), Build: builder(), Events: f.events, Seed: f.seed, Timeout: f.timeout,
+	}, nil
 }

@@ -79,6 +79,14 @@ var rules = []rule{
 	{packages: "./wiring/postgres", never: concat(kafkaClients, sqliteClients), why: ownProgram},
 	{packages: "./wiring/kafka", never: concat(sqliteClients, []string{"./transports/postgres", "github.com/lib/pq/..."}), why: ownProgram},
 	{packages: "./wiring/kafkasqlite", never: postgresClients, why: ownProgram},
+
+	{
+		packages: "./examples/pedidos/handlers", imports: []string{"./framework/idem", "./examples/pedidos/loja", "./examples/pedidos/pedidosmsg"},
+		never: concat(clients, []string{"./transports/...", "./framework/store/..."}),
+		why:   "handlers are the same, byte for byte, on every transport and store",
+	},
+	{packages: "./examples/pedidos/pedidosmsg", imports: []string{"./framework/idem"}, never: clients, why: "a contract knows no broker"},
+	{packages: "./examples/pedidos/demo", never: clients, why: "the demo drives whatever backend it is given"},
 }
 
 // others returns the transports other than name.

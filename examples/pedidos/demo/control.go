@@ -19,44 +19,48 @@ type control struct {
 	mu      sync.Mutex
 	order   order
 	reports map[string]report
-	news    time.Time // when a report last changed
+	dead    map[string]bool // workers that were killed: what of theirs comes late is old
+	news    time.Time       // when a report last changed
 }
 
-func newControl() (*control, error) {
+func newControl(g *gateway) (*control, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	c := &control{gateway: newGateway(), url: "http://" + l.Addr().String(), reports: map[string]report{}}
+	c := &control{gateway: g, url: "http://" + l.Addr().String(), reports: map[string]report{}, dead: map[string]bool{}}
 	mux := http.NewServeMux()
-	c.gateway.routes(mux)
-	mux.HandleFunc("GET /orders", func(w http.ResponseWriter, _ *http.Request) {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		_ = json.NewEncoder(w).Encode(c.order)
-	})
-	mux.HandleFunc("POST /reports", func(w http.ResponseWriter, r *http.Request) {
-		var rep report
-		if err := json.NewDecoder(r.Body).Decode(&rep); err != nil {
-			http.Error(w, "not a report", http.StatusBadRequest)
-			return
-		}
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.reports[rep.Worker] != rep {
-			c.news = time.Now()
-		}
-		c.reports[rep.Worker] = rep
-	})
+	g.routes(mux)
+	mux.HandleFunc("GET /order", c.tellOrder)
+	mux.HandleFunc("POST /reports", c.takeReport)
 	c.server = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
-	go func() { _ = c.server.Serve(l) }() // ends with Close
+	go func() { _ = c.server.Serve(l) }() // ends with close
 	return c, nil
 }
 
 func (c *control) close() { _ = c.server.Close() }
 
-// say tells the workers something new.
-func (c *control) say(o order) {
+func (c *control) tellOrder(w http.ResponseWriter, _ *http.Request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_ = json.NewEncoder(w).Encode(c.order)
+}
+
+func (c *control) takeReport(w http.ResponseWriter, r *http.Request) {
+	var rep report
+	if err := json.NewDecoder(r.Body).Decode(&rep); err != nil {
+		http.Error(w, "not a report", http.StatusBadRequest)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if rep.Paused = rep.Paused && !c.dead[rep.Worker]; c.reports[rep.Worker] != rep {
+		c.reports[rep.Worker], c.news = rep, time.Now()
+	}
+}
+
+// command tells the workers something new.
+func (c *control) command(o order) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.order = o
@@ -76,10 +80,11 @@ func (c *control) totals() (t report, quiet time.Duration) {
 	return t, time.Since(c.news)
 }
 
-// forget drops the pause of a worker that was killed; its counts stay.
-func (c *control) forget(worker string) {
+// bury drops the pause of a worker that was killed; its counts stay.
+func (c *control) bury(worker string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.dead[worker] = true
 	r := c.reports[worker]
 	r.Paused = false
 	c.reports[worker] = r

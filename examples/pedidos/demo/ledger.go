@@ -1,43 +1,58 @@
 package demo
 
-import "github.com/idem-go/idem/examples/pedidos/loja"
+import (
+	"slices"
 
-// verdict is what the ledger says: how many effects are missing, and how many
-// there are that should not be.
+	"github.com/idem-go/idem/examples/pedidos/loja"
+)
+
+// cobrancas are the charges that the payment gateway counted. They are effects
+// like the rows of the business tables, only outside the database.
+const cobrancas = "cobrancas"
+
+// kinds are the effects that each good order has exactly once.
+var kinds = [...]string{loja.Faturas, loja.Reservas, loja.Pagamentos, cobrancas}
+
+// verdict is what the ledger says.
 type verdict struct {
-	effects, lost, doubled int
+	// lost effects are missing; doubled ones are there and should not be: the
+	// second of a kind for an order, one of a wrong amount, one of no order.
+	lost, doubled int
 }
 
-// audit compares what was published with the rows of the business tables and
-// the gateway's charges. It knows nothing of the framework.
-func audit(orders map[string]int64, rows []loja.Efeito, charges map[string]int) verdict {
-	got := map[string]map[string]int{loja.Faturas: {}, loja.Reservas: {}, loja.Pagamentos: {}}
+// audit compares the good orders and their totals with the effects. It knows
+// nothing of the framework.
+func audit(orders map[string]int64, effects []loja.Efeito) verdict {
+	type place struct{ kind, order string }
+	found := map[place]int{}
 	var v verdict
-	for _, r := range rows {
-		v.effects++
-		total, good := orders[r.PedidoID]
-		if !good || r.Tabela != loja.Reservas && r.Centavos != total {
-			v.doubled++ // an effect that nobody ordered, or of the wrong amount
+	for _, e := range effects {
+		total, good := orders[e.PedidoID]
+		amount := e.Tabela == loja.Reservas || e.Centavos == total // a reservation has none
+		if !good || !amount || !slices.Contains(kinds[:], e.Tabela) {
+			v.doubled++
 			continue
 		}
-		got[r.Tabela][r.PedidoID]++
+		found[place{e.Tabela, e.PedidoID}]++
 	}
-	byTable := []map[string]int{got[loja.Faturas], got[loja.Reservas], got[loja.Pagamentos], charges}
 	for id := range orders {
-		for _, table := range byTable {
-			switch n := table[id]; {
-			case n == 0:
+		for _, kind := range kinds {
+			if n := found[place{kind, id}]; n == 0 {
 				v.lost++
-			case n > 1:
+			} else {
 				v.doubled += n - 1
 			}
 		}
 	}
-	for id, n := range charges {
-		v.effects += n
-		if _, good := orders[id]; !good {
-			v.doubled += n
+	return v
+}
+
+// countOf is how many effects of a kind there are.
+func countOf(effects []loja.Efeito, kind string) (n int) {
+	for _, e := range effects {
+		if e.Tabela == kind {
+			n++
 		}
 	}
-	return v
+	return n
 }

@@ -11,7 +11,8 @@ import (
 // brokenSKU is what the bug in the stock handler cannot take.
 const brokenSKU = "quebrado"
 
-// How many messages of each kind a run has beside its good orders.
+// How many messages of each kind a run has beside its good orders, and how many
+// of those have the broken SKU.
 const (
 	malformed = 3
 	missing   = 3
@@ -19,6 +20,9 @@ const (
 	reused    = 3
 	broken    = 2
 )
+
+// MinEvents is the least number of good orders that has room for all of this.
+const MinEvents = 10
 
 // consumersOfPedidos is how many consumers read the topic of orders: each of
 // them dead-letters or discards a bad message by itself.
@@ -33,44 +37,46 @@ type delivery struct {
 // plan is what a run publishes and what must come of it, all of it drawn from
 // the seed.
 type plan struct {
-	orders   map[string]int64 // every good order and its total
+	orders   map[string]int64 // every good order and its total in centavos
 	messages []delivery
 }
 
 func newPlan(n int, seed uint64) plan {
 	rnd := rand.New(rand.NewPCG(seed, 0x1de3))
 	p := plan{orders: map[string]int64{}}
-	var first, late []delivery
+	var late []delivery
+	send := func(key string, body []byte) { p.messages = append(p.messages, copies(rnd, key, body)...) }
 	for i := range n {
 		o := pedidosmsg.PedidoCriado{PedidoID: fmt.Sprintf("p%05d", i), SKU: fmt.Sprintf("sku-%d", rnd.IntN(50)), Centavos: 100 + rnd.Int64N(100_000)}
 		if i < broken {
 			o.SKU = brokenSKU
 		}
 		p.orders[o.PedidoID] = o.Centavos
-		first = append(first, copies(rnd, o.PedidoID, encode(o))...)
+		send(o.PedidoID, encode(o))
 		if i >= broken && i < broken+reused { // the key again, with another amount
-			o.Centavos += 1
+			o.Centavos++
 			late = append(late, delivery{"reuse-" + o.PedidoID, o.PedidoID, encode(o)})
 		}
 	}
 	for i := range malformed {
-		first = append(first, copies(rnd, fmt.Sprint("malformed-", i), fmt.Appendf(nil, `{"pedidoId":"m%d","centavos":`, i))...)
+		send(fmt.Sprint("malformed-", i), fmt.Appendf(nil, `{"pedidoId":"m%d","centavos":`, i))
 	}
-	for i := range missing {
-		first = append(first, copies(rnd, fmt.Sprint("missing-", i), fmt.Appendf(nil, `{"pedidoId":"f%d","centavos":100}`, i))...)
+	for i := range missing { // the SKU
+		send(fmt.Sprint("missing-", i), fmt.Appendf(nil, `{"pedidoId":"f%d","centavos":100}`, i))
 	}
 	for i := range unknown {
 		o := pedidosmsg.PedidoCriado{PedidoID: fmt.Sprint("x", i), SKU: "sku-1", Centavos: 100}
-		first = append(first, copies(rnd, o.PedidoID, encode(o))...)
+		send(o.PedidoID, encode(o))
 	}
-	rnd.Shuffle(len(first), func(i, j int) { first[i], first[j] = first[j], first[i] })
+	rnd.Shuffle(len(p.messages), func(i, j int) { p.messages[i], p.messages[j] = p.messages[j], p.messages[i] })
 	// A reused key comes after its first use, which order by key keeps.
-	p.messages = append(first, late...)
+	p.messages = append(p.messages, late...)
 	return p
 }
 
-// copies sends a message one to three times: the same message id again, as a
-// broker that delivers twice, or another one, as a producer that retried.
+// copies sends a message one to three times: with the same message id again, as
+// a broker that delivers twice, or with another one, as a producer that retried.
+// What has no readable key is known by its message id alone, so it keeps that.
 func copies(rnd *rand.Rand, key string, body []byte) []delivery {
 	var out []delivery
 	id := "id-" + key
