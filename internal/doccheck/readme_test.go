@@ -65,7 +65,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	cfg := idem.Config{Transport: "sqlite"}
 	cfg.SQLite.Path = filepath.Join(dir, "idem.db")
 	ctx, stop := context.WithTimeout(context.Background(), 30*time.Second)
