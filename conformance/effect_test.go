@@ -91,33 +91,6 @@ func TestHandlerLongerThanItsLease(t *testing.T) {
 	})
 }
 
-// Closing in the middle of a batch loses nothing and doubles nothing.
-func TestCloseInTheMiddleOfABatch(t *testing.T) {
-	everywhere(t, func(t *testing.T, w *world) {
-		halfway := make(chan struct{})
-		var once sync.Once
-		var calls atomic.Int32
-		handle := func(p *proc) idem.HandlerFunc[event] {
-			return func(ctx context.Context, m idem.Message[event]) error {
-				if calls.Add(1) == 30 {
-					once.Do(func() { close(halfway) })
-				}
-				return p.effect(ctx, m.Payload.ID)
-			}
-		}
-		a := w.process(t, w.operation("billing"), handle)
-		all := ids(100)
-		a.start()
-		a.publish(all...)
-		<-halfway
-		if err := a.stop(); err != nil {
-			t.Errorf("drain: %v", err)
-		}
-		b := w.process(t, w.operation("billing"), handle).start()
-		b.awaitEffects(all...)
-	})
-}
-
 // One message whose statement fails in the database takes no neighbour along.
 func TestOneBrokenStatementHarmsNobody(t *testing.T) {
 	everywhere(t, func(t *testing.T, w *world) {

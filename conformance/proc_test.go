@@ -97,26 +97,27 @@ func (p *proc) count(k idem.Kind) int {
 	return p.seen[k]
 }
 
-// publish sends events in order; the ordering key is the id.
+// publish sends events at once and in order; the ordering key is the id.
 func (p *proc) publish(ids ...string) {
 	p.t.Helper()
-	for _, id := range ids {
+	msgs := make([]*message.Message, len(ids))
+	for i, id := range ids {
 		body, err := json.Marshal(event{ID: id, Amount: 1})
 		must(p.t, err)
-		p.publishRaw(id, body)
+		msgs[i] = p.message(idem.Envelope{Key: []byte(id)}, body)
 	}
+	must(p.t, p.Transport.Publisher().Publish(p.w.topic, msgs...))
 }
 
 func (p *proc) publishRaw(key string, body []byte) {
 	p.t.Helper()
-	p.publishAs(idem.Envelope{Key: []byte(key)}, body)
+	must(p.t, p.Transport.Publisher().Publish(p.w.topic, p.message(idem.Envelope{Key: []byte(key)}, body)))
 }
 
-func (p *proc) publishAs(e idem.Envelope, body []byte) {
-	p.t.Helper()
+func (p *proc) message(e idem.Envelope, body []byte) *message.Message {
 	msg := message.NewMessage("", body)
 	msg.SetContext(idem.WithEnvelope(p.t.Context(), e))
-	must(p.t, p.Transport.Publisher().Publish(p.w.topic, msg))
+	return msg
 }
 
 // tap reads a topic as a group of its own, from its beginning, and returns
@@ -148,6 +149,20 @@ func (p *proc) tap(topic string) func() []*message.Message {
 		defer mu.Unlock()
 		return got[:len(got):len(got)]
 	}
+}
+
+// backlog is what a group has not acknowledged, where the transport knows it.
+func (p *proc) backlog(group string) (n int, known bool) {
+	p.t.Helper()
+	queue, ok := p.Transport.(interface {
+		Depth(ctx context.Context, topic, group string) (int, time.Duration, error)
+	})
+	if !ok {
+		return 0, false
+	}
+	n, _, err := queue.Depth(p.t.Context(), p.w.topic, group)
+	must(p.t, err)
+	return n, true
 }
 
 // patience is how long a condition may take to become true.
