@@ -98,9 +98,10 @@ func (b *bench) restart(o benchOptions) {
 		b.t.Fatal(err)
 	}
 	cfg := idem.AppConfig{
-		Transport: b.transport, Store: b.store, Services: []idem.Service{relay}, Logger: logger, DrainTimeout: o.drain,
+		Transport: b.transport, Store: b.store, Services: []idem.Service{relay}, Logger: logger,
 		Chain: middleware.Chain(middleware.Options{Breakers: b.breakers, Observer: b.observe}),
 	}
+	cfg.Config.DrainTimeout = o.drain
 	if o.app != nil {
 		o.app(&cfg)
 	}

@@ -102,7 +102,7 @@ func (b *Breakers) Middleware(c *idem.Consumer) (message.HandlerMiddleware, erro
 			verdict := errNeutral // a panic or Goexit tells nothing about the dependency
 			defer func() { done(verdict) }()
 			_, err = next(msg)
-			verdict = judge(c.Engine(), msg, err)
+			verdict = judge(c, msg, err)
 			return nil, err
 		}
 	}, nil
@@ -112,12 +112,12 @@ var errNeutral = errors.New("middleware: says nothing about the dependency")
 
 // judge tells what a result says about the dependency: an answer, even a
 // refusal, is a sign of life; what we or the database did is no sign at all.
-func judge(e *idem.Engine, msg *message.Message, err error) error {
+func judge(c *idem.Consumer, msg *message.Message, err error) error {
 	switch {
-	case errors.Is(err, idem.ErrStore), errors.Is(err, idem.ErrInFlight), idem.AttemptFrom(msg.Context()).Duplicate:
+	case errors.Is(err, idem.ErrStore), errors.Is(err, idem.ErrInFlight), c.Attempt(msg).Duplicate:
 		return errNeutral
 	}
-	switch e.Classify(msg.Context(), err) {
+	switch c.Engine().Classify(msg.Context(), err) {
 	case idem.ClassUnavailable, idem.ClassTransient:
 		return err
 	case idem.ClassShutdown, idem.ClassRateLimited, idem.ClassBug:
@@ -132,20 +132,17 @@ func (b *breaker) watch(g *idem.Gate) {
 	b.gates = append(b.gates, g)
 }
 
-// changed shuts the consumers' intake when the breaker opens and reopens it
-// for the probe.
+// changed shuts the consumers' intake when the breaker opens, until it lets a
+// probe pass.
 func (b *breaker) changed(to gobreaker.State) {
+	if to != gobreaker.StateOpen {
+		return
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if to == gobreaker.StateOpen {
-		b.openedAt = time.Now()
-	}
+	b.openedAt = time.Now()
 	for _, g := range b.gates {
-		if to == gobreaker.StateOpen {
-			g.HoldFor(b.settings.OpenFor)
-		} else {
-			g.Release()
-		}
+		g.HoldFor(b.settings.OpenFor)
 	}
 }
 

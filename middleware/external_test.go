@@ -57,9 +57,9 @@ func (a asking) Reconcile(ctx context.Context, m idem.Message[order]) (receipt, 
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.charges[m.Key] > 0 {
-		return receipt{Number: "r-" + m.Key}, idem.OutcomeApplied, nil
+		return receipt{Number: "r-" + m.Key}, idem.CallApplied, nil
 	}
-	return receipt{}, idem.OutcomeNotApplied, nil
+	return receipt{}, idem.CallNotApplied, nil
 }
 
 func newGateway(answer func(call int) (bool, error)) *gateway {

@@ -36,9 +36,11 @@ func Settle(c *idem.Consumer) message.HandlerMiddleware {
 	s := &settler{c: c, e: c.Engine()}
 	return func(next message.HandlerFunc) message.HandlerFunc {
 		return func(msg *message.Message) ([]*message.Message, error) {
-			ctx, cancel := s.e.Work(msg.Context())
+			outer := msg.Context()
+			ctx, cancel := s.e.Work(outer)
 			defer cancel()
 			msg.SetContext(ctx)
+			defer func() { msg.SetContext(outer) }()
 			a := c.Attempt(msg)
 			returned := false
 			defer func() {

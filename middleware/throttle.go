@@ -30,7 +30,10 @@ func Throttle(c *idem.Consumer) message.HandlerMiddleware {
 			}
 			if limit != nil {
 				if err := limit.Wait(ctx); err != nil {
-					return nil, context.Cause(ctx)
+					if cause := context.Cause(ctx); cause != nil {
+						err = cause
+					}
+					return nil, err
 				}
 			}
 			return next(msg)

@@ -24,10 +24,10 @@ type Service struct {
 }
 
 // New returns the operations on a store. Retention is how long a replayed key
-// is remembered until its consumer sets its own; 0 means 168 h.
+// is remembered until its consumer sets its own; 0 means 192 h.
 func New(store idem.Store, retention time.Duration) *Service {
 	if retention <= 0 {
-		retention = 168 * time.Hour
+		retention = 192 * time.Hour
 	}
 	return &Service{store: store, retention: retention}
 }

@@ -1,13 +1,11 @@
 package idem
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 )
@@ -24,8 +22,8 @@ type Service interface {
 
 // AppConfig is what an [App] is assembled from.
 type AppConfig struct {
-	// Config overrides what the operations say, per consumer, and gives the
-	// error rules and time-outs that the fields below leave zero.
+	// Config overrides what the operations say, per consumer, and gives error
+	// rules and the application's times.
 	Config Config
 	// Transport, Store and Chain are required.
 	Transport Transport
@@ -34,14 +32,10 @@ type AppConfig struct {
 	// Services run beside the consumers.
 	Services []Service
 	// Classifier tells whose fault an error is; the zero value has the defaults.
+	// Rules of Config come before its own.
 	Classifier Classifier
 	// Logger; nil discards.
 	Logger *slog.Logger
-	// DrainTimeout is how long handlers may finish after Run's context ended,
-	// before they are cancelled. 0 means 25 s.
-	DrainTimeout time.Duration
-	// SweepEvery is how often expired keys are removed. 0 means 1 min.
-	SweepEvery time.Duration
 }
 
 // App runs consumers on one transport and one store, and drains them in order
@@ -67,15 +61,16 @@ func NewApp(cfg AppConfig) (*App, error) {
 	e.check(cfg.Transport != nil, "transport", "is nil")
 	e.check(cfg.Store != nil, "store", "is nil")
 	e.check(cfg.Chain != nil, "chain", "is nil: use middleware.Chain")
-	e.check(cfg.DrainTimeout >= 0, "drainTimeout", "must not be negative, is %v", cfg.DrainTimeout)
+	for name, err := range map[string]error{"config": cfg.Config.Validate(), "classifier": cfg.Classifier.Validate()} {
+		if err != nil {
+			e = append(e, fmt.Errorf("%s: %w", name, err))
+		}
+	}
 	if err := e.join(); err != nil {
 		return nil, fmt.Errorf("idem: app: %w", err)
 	}
-	cfg.DrainTimeout = cmp.Or(cfg.DrainTimeout, cfg.Config.DrainTimeout, 25*time.Second)
-	cfg.SweepEvery = cmp.Or(cfg.SweepEvery, cfg.Config.SweepEvery, time.Minute)
-	if len(cfg.Classifier.Rules) == 0 {
-		cfg.Classifier = cfg.Config.Classifier()
-	}
+	cfg.Config = cfg.Config.WithDefaults()
+	cfg.Classifier.Rules = append(cfg.Config.Classifier().Rules, cfg.Classifier.Rules...)
 	engine, err := NewEngine(cfg.Store, cfg.Transport, cfg.Classifier, cfg.Logger)
 	if err != nil {
 		return nil, err
@@ -128,7 +123,8 @@ func (a *App) Consumer(name string) *Consumer {
 	return nil
 }
 
-// Running is closed once every consumer has subscribed.
+// Running is closed once every consumer has subscribed; never, if Run fails
+// before that: select on Run's end, too.
 func (a *App) Running() <-chan struct{} { return a.running }
 
 // Ready returns nil when the application can work: broker and database answer

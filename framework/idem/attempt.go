@@ -43,7 +43,8 @@ type Attempt struct {
 	reason   string // dead-letter reason that goes with an error found before the handler ran
 	doc      *jsonDoc
 
-	unsettled bool // an external call began and its outcome is unknown
+	result    []byte // what an external call returned, until Apply has committed
+	unsettled bool   // an external call began and its outcome is unknown
 }
 
 type attemptKey struct{}
@@ -79,9 +80,12 @@ func (a *Attempt) readOrigin() {
 	if a.Topic != a.Consumer.RetryTopic() {
 		return
 	}
+	a.Position, a.EnqueuedAt = "", time.Time{}
 	h := a.envelope.Headers
-	if key, ok := headerValue(h, headerKey); ok {
-		a.Key, _ = decodeKeyHeader(key)
+	if text, ok := headerValue(h, headerKey); ok {
+		if key, ok := decodeKeyHeader(text); ok {
+			a.Key = key
+		}
 	}
 	if v, ok := headerValue(h, headerMessageID); ok {
 		a.MessageID = v
@@ -117,6 +121,8 @@ func (a *Attempt) read() {
 	var err error
 	if a.Fingerprint, err = op.Fingerprint.of(a.payload, a.doc); err != nil {
 		a.readErr, a.reason = Invalid(err), ReasonUndecodable
+		// Never "", which would pass for any other message with this key.
+		a.Fingerprint = "raw:" + deriveID(string(a.payload))
 	}
 }
 

@@ -74,10 +74,10 @@ func NewExternalConsumer[T, R any](e *Engine, op Operation, h External[T, R]) (*
 		ext.reconcile = func(ctx context.Context, info Info, payload []byte) ([]byte, CallOutcome, error) {
 			v, err := decode[T](payload)
 			if err != nil {
-				return nil, OutcomeUnknown, err
+				return nil, CallUnknown, err
 			}
 			r, outcome, err := rec.Reconcile(ctx, Message[T]{Payload: v, Info: info})
-			if err != nil || outcome != OutcomeApplied {
+			if err != nil || outcome != CallApplied {
 				return nil, outcome, err
 			}
 			result, err := encodeResult(r)
@@ -112,6 +112,9 @@ func decode[T any](payload []byte) (T, error) {
 	}
 	if err := json.Unmarshal(payload, &v); err != nil {
 		return v, Invalid(describeJSON(err))
+	}
+	if bytes.Equal(bytes.TrimSpace(payload), []byte("null")) { // no value to look at or to validate
+		return v, Invalid(errors.New("idem: payload is null"))
 	}
 	var err error
 	switch val := any(&v).(type) {

@@ -52,8 +52,8 @@ func NewEngine(store Store, transport Transport, classifier Classifier, logger *
 func (e *Engine) Work(ctx context.Context) (context.Context, context.CancelFunc) {
 	work, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stopLease := context.AfterFunc(ctx, func() {
-		if cause := context.Cause(ctx); errors.Is(cause, ErrLeaseLost) {
-			cancel(ErrLeaseLost)
+		if cause := context.Cause(ctx); errors.Is(cause, ErrLeaseLost) || errors.Is(cause, ErrShuttingDown) {
+			cancel(cause)
 		}
 	})
 	stopHard := context.AfterFunc(e.hard, func() { cancel(ErrShuttingDown) })
@@ -70,11 +70,8 @@ func (e *Engine) Classify(ctx context.Context, err error) Class {
 		return ClassShutdown
 	}
 	class := e.Classifier.Classify(err)
-	switch {
-	case class == ClassShutdown: // somebody else's shutdown: giving back at once would spin
+	if class == ClassShutdown { // somebody else's shutdown: giving back at once would spin
 		return ClassUnavailable
-	case class == ClassUnavailable && errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return ClassTransient // the time-out of the handler, however a driver words it
 	}
 	return class
 }
@@ -173,8 +170,12 @@ func (c *Consumer) runHandler(ctx context.Context, a *Attempt, f func() error) e
 	}()
 	err := f()
 	returned = true
-	switch c.engine.Classify(ctx, err) {
-	case ClassTransient, ClassBug:
+	class := c.engine.Classify(ctx, err)
+	if class == ClassUnavailable && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		// The handler's own time-out, however a driver words it.
+		class, err = ClassTransient, Transient(fmt.Errorf("idem: handler was not done within %v: %w", c.Policy.Timeout, err))
+	}
+	if class == ClassTransient || class == ClassBug {
 		a.Runs++
 	}
 	return err
@@ -199,11 +200,16 @@ func (c *Consumer) finish(ctx context.Context, u *unit, cl Claim, up Update) err
 	return nil
 }
 
+// resolveTimeout bounds the read-back of an unknown commit.
+const resolveTimeout = 10 * time.Second
+
 // resolve finds out whether a commit whose answer was lost took effect, by
 // claiming the key again (which waits for the old connection to end) and
 // comparing tokens. It never guesses: when it cannot find out, the message is
 // redelivered and the claim will tell then.
 func (c *Consumer) resolve(ctx context.Context, a *Attempt, token string, cause error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resolveTimeout)
+	defer cancel() // the deadline that broke the commit must not break the read-back
 	var rec Record
 	for try := 1; ; try++ {
 		err := c.engine.Store.Do(ctx, func(tx Tx) error {
@@ -226,7 +232,7 @@ func (c *Consumer) resolve(ctx context.Context, a *Attempt, token string, cause 
 	case rec.Status == StatusDone:
 		return errDuplicate
 	default:
-		return storeError("commit did not take effect", cause)
+		return fmt.Errorf("%w: commit did not take effect: %s", ErrStore, Summary(cause))
 	}
 }
 

@@ -41,9 +41,9 @@ func (c *Cobrar) Call(ctx context.Context, msg idem.Message[Cobranca]) (Recibo, 
 // Reconcile asks the gateway what became of the call.
 func (c *Cobrar) Reconcile(ctx context.Context, msg idem.Message[Cobranca]) (Recibo, idem.CallOutcome, error) {
 	if r, ok := c.charges[msg.Key]; ok {
-		return r, idem.OutcomeApplied, nil
+		return r, idem.CallApplied, nil
 	}
-	return Recibo{}, idem.OutcomeNotApplied, nil
+	return Recibo{}, idem.CallNotApplied, nil
 }
 
 // Apply commits together with the result.

@@ -63,7 +63,27 @@ func (c *Consumer) begin(ctx context.Context, a *Attempt, token string) (Record,
 			Status: StatusStarted, Attempts: a.Prior, Result: rec.Result, Lease: c.Policy.Timeout + leaseGrace,
 		}))
 	})
+	if errors.Is(err, ErrUnknownCommit) {
+		return rec, c.resolveIntent(ctx, a, token, err)
+	}
 	return rec, err
+}
+
+// resolveIntent finds out whether the commit of the intent took effect. If it
+// did, the attempt goes on; the call has not begun either way.
+func (c *Consumer) resolveIntent(ctx context.Context, a *Attempt, token string, cause error) error {
+	var now Record
+	err := c.engine.Store.Do(ctx, func(tx Tx) error {
+		var err error
+		if now, err = tx.Claim(ctx, a.claim(token)); err != nil {
+			return err
+		}
+		return errRollback
+	})
+	if errors.Is(err, errRollback) && now.Status == StatusStarted && now.Token == token {
+		return nil
+	}
+	return fmt.Errorf("%w: intent of an external call: %s", ErrStore, Summary(cause))
 }
 
 // reconcile asks what became of the earlier call. A nil result without an
@@ -82,9 +102,9 @@ func (c *Consumer) reconcile(ctx context.Context, a *Attempt, token string) ([]b
 	switch {
 	case err != nil:
 		return nil, c.release(ctx, a, token, StatusStarted, nil, err)
-	case outcome == OutcomeApplied:
+	case outcome == CallApplied:
 		return result, nil
-	case outcome == OutcomeNotApplied:
+	case outcome == CallNotApplied:
 		a.unsettled = false
 		return nil, nil
 	default:
@@ -116,6 +136,7 @@ func (c *Consumer) call(ctx context.Context, a *Attempt, token string) (result [
 // applyResult commits the result together with Apply's writes. When Apply
 // fails, the result is kept so that the call is not repeated.
 func (c *Consumer) applyResult(ctx context.Context, a *Attempt, token string, result []byte) error {
+	a.result = result
 	err := c.engine.Store.Do(ctx, func(tx Tx) error {
 		cl := a.claim(token)
 		rec, err := tx.Claim(ctx, cl)

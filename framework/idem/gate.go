@@ -1,6 +1,7 @@
 package idem
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -62,6 +63,7 @@ func (g *Gate) state() (shut bool, wait time.Duration, changed <-chan struct{}) 
 
 // Pause shuts the gate until Resume. The first reason is kept.
 func (g *Gate) Pause(reason string) {
+	reason = cmp.Or(reason, "no reason given")
 	g.update(func() {
 		if g.paused == "" {
 			g.paused = reason
@@ -80,9 +82,6 @@ func (g *Gate) HoldFor(d time.Duration) {
 		}
 	})
 }
-
-// Release ends a hold begun by HoldFor; a pause stays.
-func (g *Gate) Release() { g.update(func() { g.until = time.Time{} }) }
 
 // Close shuts the gate for good: the consumer is draining.
 func (g *Gate) Close() { g.update(func() { g.closed = true }) }

@@ -82,8 +82,8 @@ type External[T, R any] interface {
 }
 
 // Reconciler is the part of an [External] that asks the outside what became
-// of a call: OutcomeApplied with its result, OutcomeNotApplied to call again, or
-// OutcomeUnknown to park the message. An error is retried like any other.
+// of a call: CallApplied with its result, CallNotApplied to call again, or
+// CallUnknown to park the message. An error is retried like any other.
 type Reconciler[T, R any] interface {
 	Reconcile(ctx context.Context, msg Message[T]) (R, CallOutcome, error)
 }
@@ -93,7 +93,7 @@ type CallOutcome int
 
 // The outcomes of an external call; the zero value is unknown.
 const (
-	OutcomeUnknown CallOutcome = iota
-	OutcomeApplied
-	OutcomeNotApplied
+	CallUnknown CallOutcome = iota
+	CallApplied
+	CallNotApplied
 )

@@ -30,7 +30,8 @@ type Operation struct {
 	Unordered bool
 	// Policy bounds retries.
 	Policy Policy
-	// Retention is how long a processed key is remembered. 0 means 168 h.
+	// Retention is how long a processed key is remembered. 0 means 192 h, a day
+	// more than the queues keep messages.
 	Retention time.Duration
 	// DeadLetterTopic gets a copy of each dead letter; "" means Topic + ".dlq".
 	// NoDeadLetterTopic keeps them in the store only.
@@ -89,7 +90,7 @@ func (o Operation) withDefaults() Operation {
 		o.Transaction = TransactionOwn
 	}
 	if o.Retention == 0 {
-		o.Retention = 168 * time.Hour
+		o.Retention = 192 * time.Hour
 	}
 	if o.DeadLetterTopic == "" {
 		o.DeadLetterTopic = o.Topic + ".dlq"

@@ -21,8 +21,11 @@ import (
 // The outcome it returns is Duplicate when another attempt completed the key
 // meanwhile. Until it returns nil nothing has happened.
 func (c *Consumer) Record(ctx context.Context, a *Attempt, o Outcome, cause error, copyAfter time.Duration) (Outcome, error) {
-	if a.Key == "" && o.Kind != Dead && o.Kind != Discard {
-		return o, nil // nothing to remember it by
+	if a.Key == "" && o.Kind != Dead && o.Kind != Discard { // nothing to remember it by
+		if copyAfter >= 0 {
+			return o, errors.New("idem: a message without a key cannot be retried by a copy")
+		}
+		return o, nil
 	}
 	result := o
 	err := c.engine.Store.Do(ctx, func(tx Tx) error {
@@ -54,7 +57,7 @@ func (c *Consumer) postpone(ctx context.Context, tx Tx, a *Attempt, o Outcome, c
 		attempts = 0
 	}
 	if err := tx.Save(ctx, cl, Update{
-		Status: a.openStatus(), Attempts: attempts, LastError: Summary(cause), Result: rec.Result,
+		Status: a.openStatus(), Attempts: attempts, LastError: Summary(cause), Result: a.knownResult(rec),
 	}); err != nil {
 		return o, err
 	}
@@ -62,6 +65,14 @@ func (c *Consumer) postpone(ctx context.Context, tx Tx, a *Attempt, o Outcome, c
 		return o, tx.Emit(ctx, a.retryCopy(attempts, copyAfter))
 	}
 	return o, nil
+}
+
+// knownResult is the result of an external call that must not be repeated.
+func (a *Attempt) knownResult(rec Record) []byte {
+	if a.result != nil {
+		return a.result
+	}
+	return rec.Result
 }
 
 // openStatus is the status of a record whose message will run again.
@@ -83,7 +94,7 @@ func (c *Consumer) park(ctx context.Context, tx Tx, a *Attempt, o Outcome, cause
 	if undecodable := (*decodeError)(nil); errors.As(cause, &undecodable) {
 		o.Reason = ReasonUndecodable
 	}
-	if a.unsettled && o.Kind == Dead {
+	if a.unsettled && a.result == nil && o.Kind == Dead {
 		o.Reason = ReasonUnknownOutcome
 	}
 	d := a.deadLetter(o.Reason, state, c.engine.Classify(ctx, cause), cause)
@@ -101,7 +112,7 @@ func (c *Consumer) park(ctx context.Context, tx Tx, a *Attempt, o Outcome, cause
 			d.Attempts, d.FirstFailed = a.Runs, time.Time{}
 		default:
 			if err := tx.Save(ctx, cl, Update{
-				Status: status, Attempts: d.Attempts, LastError: d.Error, Result: rec.Result,
+				Status: status, Attempts: d.Attempts, LastError: d.Error, Result: a.knownResult(rec),
 			}); err != nil {
 				return o, err
 			}

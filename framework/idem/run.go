@@ -28,7 +28,7 @@ func (a *App) Run(ctx context.Context) error {
 	services, stopServices := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopServices()
 	var servicesDone sync.WaitGroup
-	for _, s := range append([]Service{sweeper{a.cfg.Store, a.cfg.SweepEvery, a.log}}, a.cfg.Services...) {
+	for _, s := range append([]Service{sweeper{a.cfg.Store, a.cfg.Config.SweepEvery, a.log}}, a.cfg.Services...) {
 		servicesDone.Go(func() {
 			if err := s.Run(services); err != nil && services.Err() == nil {
 				failed <- fmt.Errorf("idem: service %T: %w", s, err)
@@ -64,11 +64,12 @@ func (a *App) untilEnd(ctx context.Context, router *message.Router, routerDone, 
 
 func (a *App) start(ctx context.Context) error {
 	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.started {
+	again := a.started
+	a.started = true // from here on the consumers are not changed any more
+	a.mu.Unlock()
+	if again {
 		return errors.New("idem: Run may be called once")
 	}
-	a.started = true
 	if len(a.consumers) == 0 {
 		return errors.New("idem: no consumer is registered")
 	}
@@ -123,7 +124,7 @@ func (a *App) checkCapabilities() error {
 // the subscriptions on a Watermill router.
 func (a *App) route(ctx context.Context) (*message.Router, []*message.Handler, error) {
 	logger := watermill.NewSlogLoggerWithLevelMapping(a.log, map[slog.Level]slog.Level{slog.LevelInfo: slog.LevelDebug})
-	router, err := message.NewRouter(message.RouterConfig{CloseTimeout: a.cfg.DrainTimeout + leaseGrace}, logger)
+	router, err := message.NewRouter(message.RouterConfig{CloseTimeout: a.cfg.Config.DrainTimeout + leaseGrace}, logger)
 	if err != nil {
 		return nil, nil, fmt.Errorf("idem: router: %w", err)
 	}
@@ -218,17 +219,16 @@ func (a *App) drain(router *message.Router) error {
 	for _, c := range a.consumers {
 		c.Gate.Close()
 	}
+	// One budget for everything, also for what was emitted but not begun when
+	// the gates closed and starts while the router closes.
 	var err error
-	if !a.awaitIdle(a.cfg.DrainTimeout) {
-		err = fmt.Errorf("idem: drain: %d messages were still being handled after %v and are given back", a.inFlight.Load(), a.cfg.DrainTimeout)
-		a.engine.stop(ErrShuttingDown)
+	hard := time.AfterFunc(a.cfg.Config.DrainTimeout, func() { a.engine.stop(ErrShuttingDown) })
+	defer hard.Stop()
+	if !a.awaitIdle(a.cfg.Config.DrainTimeout) {
+		err = fmt.Errorf("idem: drain: %d messages were still being handled after %v and are given back", a.inFlight.Load(), a.cfg.Config.DrainTimeout)
 		a.awaitIdle(leaseGrace)
 	}
-	closing := make(chan error, 1)
-	go func() { closing <- router.Close() }()
-	// What was emitted but not handled when the gates closed may still start
-	// here; it is given the same chance as the rest.
-	return errors.Join(err, <-closing)
+	return errors.Join(err, router.Close())
 }
 
 func (a *App) awaitIdle(d time.Duration) bool {

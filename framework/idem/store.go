@@ -26,8 +26,8 @@ type Store interface {
 	Migrate(ctx context.Context) error
 	// Ping reports whether the database can be reached now.
 	Ping(ctx context.Context) error
-	// Sweep removes up to limit records whose retention has passed and outbox
-	// rows long published, and returns how many it removed.
+	// Sweep removes up to limit records whose retention has passed, and returns
+	// how many it removed.
 	Sweep(ctx context.Context, limit int) (int, error)
 	// Close releases what the store opened itself.
 	Close() error
@@ -48,8 +48,10 @@ type Tx interface {
 	Save(ctx context.Context, c Claim, u Update) error
 	// Emit adds outbox rows; an existing id is left as it is.
 	Emit(ctx context.Context, out ...Outgoing) error
-	// Park stores a dead letter (or an audited discard); an existing id is
-	// left as it is and reported as false.
+	// Park stores a dead letter (or an audited discard). An id that is parked
+	// already is left as it is and reported as false. One that was replayed or
+	// discarded before takes the new state, reason, class, error, attempts and
+	// time of the last failure: the message has failed again.
 	Park(ctx context.Context, d DeadLetter) (stored bool, err error)
 	// Native is the driver's transaction (pgx.Tx, *sql.Tx, *memory.Tx), for
 	// handlers.

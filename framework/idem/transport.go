@@ -59,7 +59,7 @@ type Capabilities struct {
 // SubscriberConfig tells a transport how to feed one consumer.
 //
 // The subscriber's contract: every emitted message carries a [Delivery] in its
-// context; at most Concurrency messages are unsettled at once; nothing is
+// context; at most Concurrency messages of a subscription are unsettled at once; nothing is
 // fetched while the Gate is shut; the lease is extended for as long as the
 // message is unsettled, and when it is lost the message's context is cancelled
 // with cause [ErrLeaseLost]; a Nack honours [Delivery.Redeliver] and is never a

@@ -50,8 +50,8 @@ func NativeTx(ctx context.Context) any {
 type Event struct {
 	// Topic is required.
 	Topic string
-	// ID is the message id. "" derives it from consumer, key and place, so
-	// that it is the same in every attempt.
+	// ID is the message id. "" derives it from consumer, key, topic, place
+	// among the events and payload, so that a repetition has it again.
 	ID string
 	// Key is the ordering key. Nil takes the key of the message being handled.
 	Key []byte
@@ -96,7 +96,7 @@ func Emit(ctx context.Context, e Event) error {
 		return Bug(fmt.Errorf("idem: Emit to %q after the handler has returned: the event would be lost", e.Topic))
 	}
 	if out.ID == "" {
-		out.ID = deriveID("event", op.Name, u.a.Key, e.Topic, strconv.Itoa(len(u.out)))
+		out.ID = deriveID("event", op.Name, u.a.Key, e.Topic, strconv.Itoa(len(u.out)), string(body))
 	}
 	if out.Key == nil {
 		out.Key = u.a.envelope.Key

@@ -47,10 +47,10 @@ func (h Cobrar) Apply(ctx context.Context, msg idem.Message[pedidosmsg.FaturaEmi
 func (h Cobrar) Reconcile(ctx context.Context, msg idem.Message[pedidosmsg.FaturaEmitida]) (Recibo, idem.CallOutcome, error) {
 	switch r, found, err := h.Gateway.Consultar(ctx, msg.Key); {
 	case err != nil:
-		return r, idem.OutcomeUnknown, fmt.Errorf("look up a charge: %w", err)
+		return r, idem.CallUnknown, fmt.Errorf("look up a charge: %w", err)
 	case found:
-		return r, idem.OutcomeApplied, nil
+		return r, idem.CallApplied, nil
 	default:
-		return r, idem.OutcomeNotApplied, nil
+		return r, idem.CallNotApplied, nil
 	}
 }

@@ -15,14 +15,21 @@ func (u *unit) Park(ctx context.Context, d idem.DeadLetter) (bool, error) {
 	if err := u.lockLetter(ctx, d.ID); err != nil {
 		return false, err
 	}
-	if u.letter(d.ID) != nil {
-		return false, nil
-	}
 	if d.State == "" {
 		d.State = idem.DeadLetterParked
 	}
 	if d.LastFailed.IsZero() {
 		d.LastFailed = time.Now()
+	}
+	if was := u.letter(d.ID); was != nil {
+		if was.State == idem.DeadLetterParked {
+			return false, nil
+		}
+		again := cloneLetter(*was)
+		again.State, again.Reason, again.Class, again.Error = d.State, d.Reason, d.Class, d.Error
+		again.Attempts, again.LastFailed = d.Attempts, d.LastFailed
+		u.letters[d.ID] = &again
+		return true, nil
 	}
 	if d.FirstFailed.IsZero() {
 		d.FirstFailed = d.LastFailed

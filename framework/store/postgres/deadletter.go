@@ -17,10 +17,11 @@ const (
 	letterColumns = `id, consumer, key, fingerprint, state, reason, class, error, attempts, message_id, topic, position, enqueued_at,
 	correlation_id, trace_parent, envelope_key, header_names, header_values, first_failed, last_failed, replays`
 
-	parkSQL = `INSERT INTO {dead_letter} (` + letterColumns + `, payload)
+	parkSQL = `INSERT INTO {dead_letter} AS d (` + letterColumns + `, payload)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
 	coalesce($19, now()), coalesce($20, now()), $21, $22)
-ON CONFLICT (id) DO NOTHING`
+ON CONFLICT (id) DO UPDATE SET state = excluded.state, reason = excluded.reason, class = excluded.class, error = excluded.error,
+	attempts = excluded.attempts, last_failed = excluded.last_failed WHERE d.state <> 'parked'`
 
 	listLettersSQL = `SELECT ` + letterColumns + `, NULL::bytea FROM {dead_letter}`
 	getLetterSQL   = `SELECT ` + letterColumns + `, payload FROM {dead_letter} WHERE id = $1`

@@ -49,6 +49,23 @@ var deadLetterCases = []testCase{
 		_, err := b.store.GetDeadLetter(b.ctx, "dl")
 		b.ok(err)
 	}},
+	{"ParkAfterReplayOrDiscard", func(b *bench) {
+		for _, state := range []idem.DeadLetterState{idem.DeadLetterReplayed, idem.DeadLetterDiscarded} {
+			d := letter("dl " + string(state))
+			b.park(d, true)
+			b.do(func(tx idem.Tx) error {
+				_, err := b.store.MoveDeadLetter(b.ctx, tx, d.ID, state)
+				return err
+			})
+			d.Reason, d.Error, d.Attempts = idem.ReasonExhausted, "again", 7
+			b.park(d, true)
+			got, err := b.store.GetDeadLetter(b.ctx, d.ID)
+			b.ok(err)
+			if got.State != idem.DeadLetterParked || got.Reason != d.Reason || got.Error != d.Error || got.Attempts != d.Attempts {
+				b.Errorf("%s, then failed again: %+v", state, got)
+			}
+		}
+	}},
 	{"ParkTwiceIsOne", func(b *bench) {
 		first, second := letter("dl"), letter("dl")
 		second.Error = "another text"
