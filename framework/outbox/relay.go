@@ -137,7 +137,7 @@ func (r *Relay) Drain(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	// From here on the end of ctx must not leave published rows unmarked.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.cfg.Lease)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.cfg.Lease*2/3)
 	defer cancel()
 	var errs []error
 	for _, group := range byTopic(rows) {
@@ -154,19 +154,26 @@ func (r *Relay) publish(ctx context.Context, rows []idem.OutboxRow) error {
 		return r.cfg.Store.Published(ctx, rows...)
 	}
 	if len(rows) == 1 {
-		return r.postpone(ctx, err, rows...)
+		return r.postpone(ctx, err, rows)
 	}
 	var errs []error
+	var done, refused, behind []idem.OutboxRow
 	held := map[string]bool{}
-	var done []idem.OutboxRow
-	for _, row := range rows {
+	for i, row := range rows {
+		if len(refused) > 0 && len(done) == 0 && i >= outageAfter || ctx.Err() != nil {
+			behind = append(behind, rows[i:]...) // the broker is down, not a row refused
+			break
+		}
 		if row.Key != nil && held[string(row.Key)] {
-			errs = append(errs, r.cfg.Store.Postponed(ctx, 0, row))
+			behind = append(behind, row)
 			continue
 		}
-		if err := r.send(ctx, []idem.OutboxRow{row}); err != nil {
-			held[string(row.Key)] = true
-			errs = append(errs, r.postpone(ctx, err, row))
+		if sendErr := r.send(ctx, []idem.OutboxRow{row}); sendErr != nil {
+			err = sendErr
+			refused = append(refused, row)
+			if row.Key != nil {
+				held[string(row.Key)] = true
+			}
 			continue
 		}
 		done = append(done, row)
@@ -174,8 +181,18 @@ func (r *Relay) publish(ctx context.Context, rows []idem.OutboxRow) error {
 	if len(done) > 0 {
 		errs = append(errs, r.cfg.Store.Published(ctx, done...))
 	}
+	if len(behind) > 0 {
+		errs = append(errs, r.cfg.Store.Postponed(ctx, 0, behind...))
+	}
+	if len(refused) > 0 {
+		errs = append(errs, r.postpone(ctx, err, refused))
+	}
 	return errors.Join(errs...)
 }
+
+// outageAfter is how many rows must fail, with none published, to tell an
+// outage from a refusal.
+const outageAfter = 3
 
 func (r *Relay) send(ctx context.Context, rows []idem.OutboxRow) error {
 	msgs := make([]*message.Message, len(rows))
@@ -187,15 +204,18 @@ func (r *Relay) send(ctx context.Context, rows []idem.OutboxRow) error {
 	return r.cfg.Publisher.Publish(rows[0].Topic, msgs...)
 }
 
-func (r *Relay) postpone(ctx context.Context, cause error, rows ...idem.OutboxRow) error {
+// postpone gives rows back that could not be published, each after a delay of
+// its own, and tells of them once.
+func (r *Relay) postpone(ctx context.Context, cause error, rows []idem.OutboxRow) error {
+	first := rows[0]
+	r.cfg.Logger.Error("outbox: publish failed", "topic", first.Topic, "message_id", first.ID, "rows", len(rows),
+		"failures", first.Attempts+1, "error", idem.Summary(cause))
+	errs := []error{fmt.Errorf("outbox: publish to %q: %w", first.Topic, cause)}
 	for _, row := range rows {
 		delay := idem.Jitter(r.cfg.Backoff.Cap(row.Attempts+1), rand.Float64())
-		r.cfg.Logger.Error("outbox: publish failed", "topic", row.Topic, "message_id", row.ID, "failures", row.Attempts+1, "error", idem.Summary(cause))
-		if err := r.cfg.Store.Postponed(ctx, delay, row); err != nil {
-			return errors.Join(cause, err)
-		}
+		errs = append(errs, r.cfg.Store.Postponed(ctx, delay, row))
 	}
-	return fmt.Errorf("outbox: publish to %q: %w", rows[0].Topic, cause)
+	return errors.Join(errs...)
 }
 
 // byTopic groups rows by topic; the order within a topic stays.

@@ -209,3 +209,34 @@ func TestConfigNamesEveryProblem(t *testing.T) {
 		}
 	}
 }
+
+// A broker that is down is not asked once for each row.
+func TestOutageIsNotMultiplied(t *testing.T) {
+	b := &broker{refuse: func(string) error { return errors.New("connection refused") }}
+	synctest.Test(t, func(t *testing.T) {
+		s := memory.New(memory.Config{})
+		for i := range 50 {
+			emit(t, s, idem.Outgoing{ID: fmt.Sprint(i), Topic: "t", Key: fmt.Append(nil, i)})
+		}
+		r, err := outbox.New(outbox.Config{Store: s, Publisher: b})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := r.Drain(t.Context()); n != 50 || err == nil {
+			t.Errorf("Drain: %d rows, %v", n, err)
+		}
+		if b.calls > 5 {
+			t.Errorf("%d publishes", b.calls)
+		}
+		b.refuse = nil
+		for range 10 {
+			pass(time.Minute)
+			if _, err := r.Drain(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if len(b.got) != 50 {
+			t.Errorf("%d published after the outage, want 50", len(b.got))
+		}
+	})
+}
