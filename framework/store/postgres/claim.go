@@ -32,31 +32,31 @@ import (
 // sees what the transaction that INSERT waited for has committed; a CTE would
 // read with the snapshot from before the wait.
 const (
-	claimSQL = `INSERT INTO {processed} (consumer, key, status, fingerprint, token, attempts, message_id, source, expires_at)
+	claimSQL = `INSERT INTO {inbox} (consumer, key, status, fingerprint, token, attempts, message_id, source, expires_at)
 VALUES ($1, $2, 'done', $3, $4, 1, $5, $6, now() + $7::interval)
 ON CONFLICT (consumer, key) DO NOTHING`
 
 	recordSQL = `SELECT status, fingerprint, token, attempts, last_error, result,
 	coalesce(lease_until - clock_timestamp(), interval '0'), first_seen, first_failed, expires_at <= now()
-FROM {processed} WHERE consumer = $1 AND key = $2`
+FROM {inbox} WHERE consumer = $1 AND key = $2`
 
 	// Locking the row that this transaction has just inserted would be one
 	// more write; FOR UPDATE follows to the newest version after a wait.
 	otherRecordSQL = recordSQL + ` AND xmin IS DISTINCT FROM pg_current_xact_id_if_assigned()::xid FOR UPDATE`
 
 	// A key past its retention starts anew.
-	renewSQL = `UPDATE {processed} SET status = 'done', fingerprint = $3, token = $4, attempts = 1, message_id = $5, source = $6,
+	renewSQL = `UPDATE {inbox} SET status = 'done', fingerprint = $3, token = $4, attempts = 1, message_id = $5, source = $6,
 	expires_at = now() + $7::interval, last_error = '', result = NULL, lease_until = NULL, first_seen = now(), first_failed = NULL
 WHERE consumer = $1 AND key = $2`
 
-	saveSQL = `UPDATE {processed} SET fingerprint = $3, token = $4, message_id = $5, source = $6,
+	saveSQL = `UPDATE {inbox} SET fingerprint = $3, token = $4, message_id = $5, source = $6,
 	status = $8, attempts = $9, last_error = coalesce(nullif($10, ''), last_error), result = $11,
 	first_failed = CASE WHEN $10 <> '' THEN coalesce(first_failed, now()) ELSE first_failed END,
 	lease_until = clock_timestamp() + $12::interval,
 	expires_at = greatest(now() + $7::interval, clock_timestamp() + $12::interval)
 WHERE consumer = $1 AND key = $2`
 
-	unsavedSQL = `UPDATE {processed} SET status = 'pending', attempts = 0 WHERE consumer = $1 AND key = $2`
+	unsavedSQL = `UPDATE {inbox} SET status = 'pending', attempts = 0 WHERE consumer = $1 AND key = $2`
 
 	// The lock timeout holds for the claim alone. The value to go back to is
 	// kept by the server: it may come from the role, the DSN or the handler.

@@ -65,12 +65,12 @@ func TestClaimDuringSweepIsNew(t *testing.T) {
 	if _, err := attempt(s, claim("k")); err != nil {
 		t.Fatal(err)
 	}
-	exec(t, db, `UPDATE idem_processed SET expires_at = now() - interval '1s'`)
+	exec(t, db, `UPDATE idem_inbox SET expires_at = now() - interval '1s'`)
 	sweep, err := db.Begin(t.Context()) // a sweep that has not committed yet
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sweep.Exec(t.Context(), `DELETE FROM idem_processed`); err != nil {
+	if _, err := sweep.Exec(t.Context(), `DELETE FROM idem_inbox`); err != nil {
 		t.Fatal(err)
 	}
 	got := make(chan idem.Record, 1)
@@ -88,7 +88,7 @@ func TestClaimDuringSweepIsNew(t *testing.T) {
 	if rec := <-got; rec.Status != idem.StatusNew {
 		t.Fatalf("found %+v, want a new key", rec)
 	}
-	if n := value[int](t, db, `SELECT count(*) FROM idem_processed WHERE status = 'done' AND expires_at > now()`); n != 1 {
+	if n := value[int](t, db, `SELECT count(*) FROM idem_inbox WHERE status = 'done' AND expires_at > now()`); n != 1 {
 		t.Fatalf("%d records after the claim, want 1", n)
 	}
 }
@@ -140,9 +140,9 @@ func TestSuccessAndDuplicateLeaveNoDeadRows(t *testing.T) {
 	}
 	_ = s.Close() // a session reports its statistics at the latest when it ends
 	until(t, "the statistics arrive", func() bool {
-		return value[int](t, db, `SELECT n_tup_ins FROM pg_stat_user_tables WHERE relname = 'idem_processed'`) == 1
+		return value[int](t, db, `SELECT n_tup_ins FROM pg_stat_user_tables WHERE relname = 'idem_inbox'`) == 1
 	})
-	if n := value[int](t, db, `SELECT n_tup_upd + n_tup_del FROM pg_stat_user_tables WHERE relname = 'idem_processed'`); n != 0 {
+	if n := value[int](t, db, `SELECT n_tup_upd + n_tup_del FROM pg_stat_user_tables WHERE relname = 'idem_inbox'`); n != 0 {
 		t.Fatalf("%d row versions were replaced", n)
 	}
 }
@@ -165,7 +165,7 @@ func TestSweepReturnsToWhatItPassedOver(t *testing.T) {
 		if _, err := attempt(s, claim(key)); err != nil {
 			t.Fatal(err)
 		}
-		exec(t, db, `UPDATE idem_processed SET expires_at = now() - interval '1h' + $1 WHERE key = $2`, time.Duration(key[0])*time.Second, []byte(key))
+		exec(t, db, `UPDATE idem_inbox SET expires_at = now() - interval '1h' + $1 WHERE key = $2`, time.Duration(key[0])*time.Second, []byte(key))
 	}
 	err := s.Do(t.Context(), func(tx idem.Tx) error {
 		if _, err := tx.Claim(t.Context(), claim("1")); err != nil {

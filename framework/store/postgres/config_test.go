@@ -101,7 +101,7 @@ func TestEveryQueryMode(t *testing.T) {
 			if got, err := s.ListDeadLetters(t.Context(), idem.DeadLetterQuery{State: idem.DeadLetterParked}); err != nil || len(got) != 1 {
 				t.Fatalf("listed %v, %v", got, err)
 			}
-			if got := value[string](t, db, `SELECT status FROM in_`+mode+`.`+strings.Repeat("p", 30)+`processed`); got != "done" {
+			if got := value[string](t, db, `SELECT status FROM in_`+mode+`.`+strings.Repeat("p", 30)+`inbox`); got != "done" {
 				t.Fatalf("record is %q", got)
 			}
 		})

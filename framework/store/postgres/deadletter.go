@@ -15,20 +15,20 @@ import (
 
 const (
 	letterColumns = `id, consumer, key, fingerprint, state, reason, class, error, attempts, message_id, topic, position, enqueued_at,
-	correlation_id, trace_parent, envelope_key, header_names, header_values, first_failed, last_failed, replays`
+	correlation_id, trace_parent, ordering_key, header_names, header_values, first_failed, last_failed, replays`
 
-	parkSQL = `INSERT INTO {dead_letter} AS d (` + letterColumns + `, payload)
+	parkSQL = `INSERT INTO {dead_letters} AS d (` + letterColumns + `, payload)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
 	coalesce($19, now()), coalesce($20, now()), $21, $22)
 ON CONFLICT (id) DO UPDATE SET state = excluded.state, reason = excluded.reason, class = excluded.class, error = excluded.error,
 	attempts = excluded.attempts, last_failed = excluded.last_failed WHERE d.state <> 'parked'`
 
-	listLettersSQL = `SELECT ` + letterColumns + `, NULL::bytea FROM {dead_letter}`
-	getLetterSQL   = `SELECT ` + letterColumns + `, payload FROM {dead_letter} WHERE id = $1`
+	listLettersSQL = `SELECT ` + letterColumns + `, NULL::bytea FROM {dead_letters}`
+	getLetterSQL   = `SELECT ` + letterColumns + `, payload FROM {dead_letters} WHERE id = $1`
 	lockLetterSQL  = getLetterSQL + ` FOR UPDATE`
-	moveLetterSQL  = `UPDATE {dead_letter} SET state = $2, replays = replays + CASE WHEN $2 = 'replayed' THEN 1 ELSE 0 END WHERE id = $1`
+	moveLetterSQL  = `UPDATE {dead_letters} SET state = $2, replays = replays + CASE WHEN $2 = 'replayed' THEN 1 ELSE 0 END WHERE id = $1`
 
-	countLettersSQL = `SELECT count(*), coalesce(greatest(now() - min(stored_at), interval '0'), interval '0') FROM {dead_letter} WHERE state = 'parked'`
+	countLettersSQL = `SELECT count(*), coalesce(greatest(now() - min(stored_at), interval '0'), interval '0') FROM {dead_letters} WHERE state = 'parked'`
 )
 
 // Park implements [idem.Tx].
@@ -100,7 +100,7 @@ func (s *Store) ListDeadLetters(ctx context.Context, q idem.DeadLetterQuery) ([]
 
 func (s *Store) letterTime(ctx context.Context, id string) (at time.Time, err error) {
 	err = s.run(ctx, "place of a dead letter", func(b *pgx.Batch) {
-		b.Queue(s.names.replace.Replace(`SELECT stored_at FROM {dead_letter} WHERE id = $1`), text(id)).
+		b.Queue(s.names.replace.Replace(`SELECT stored_at FROM {dead_letters} WHERE id = $1`), text(id)).
 			QueryRow(func(row pgx.Row) error { return row.Scan(&at) })
 	})
 	return at, notFound(id, err)

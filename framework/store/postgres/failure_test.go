@@ -31,15 +31,15 @@ func TestSQLStateIsReachable(t *testing.T) {
 			IF c IS NOT NULL THEN RAISE EXCEPTION 'injected' USING ERRCODE = c; END IF;
 			RETURN NEW;
 		END $$;
-		CREATE TRIGGER at_claim BEFORE INSERT ON idem_processed FOR EACH ROW EXECUTE FUNCTION raise();
+		CREATE TRIGGER at_claim BEFORE INSERT ON idem_inbox FOR EACH ROW EXECUTE FUNCTION raise();
 		CREATE TRIGGER at_handler BEFORE INSERT ON effect FOR EACH ROW EXECUTE FUNCTION raise();
 		CREATE CONSTRAINT TRIGGER at_commit AFTER INSERT ON effect DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION raise()`)
 	for _, place := range []string{"claim", "handler", "commit"} {
 		for _, code := range []string{"40P01", "40001", "55P03", "57P01", "23514"} {
 			t.Run(place+" "+code, func(t *testing.T) {
-				exec(t, db, `TRUNCATE idem_processed, effect`)
+				exec(t, db, `TRUNCATE idem_inbox, effect`)
 				for _, p := range []string{"claim", "handler", "commit"} {
-					state, table := "DISABLE", map[bool]string{true: "idem_processed", false: "effect"}[p == "claim"]
+					state, table := "DISABLE", map[bool]string{true: "idem_inbox", false: "effect"}[p == "claim"]
 					if p == place {
 						state = "ENABLE"
 					}
@@ -62,7 +62,7 @@ func TestSQLStateIsReachable(t *testing.T) {
 				case errors.Is(err, idem.ErrUnknownCommit):
 					t.Fatalf("error %v: the server has answered, the outcome is known", err)
 				}
-				if n := value[int](t, db, `SELECT (SELECT count(*) FROM effect) + (SELECT count(*) FROM idem_processed)`); n != 0 {
+				if n := value[int](t, db, `SELECT (SELECT count(*) FROM effect) + (SELECT count(*) FROM idem_inbox)`); n != 0 {
 					t.Fatalf("%d rows were left by a failed attempt", n)
 				}
 				if _, err := attempt(s, claim("k")); err != nil {
@@ -96,7 +96,7 @@ func TestSwallowedErrorDoesNotCommit(t *testing.T) {
 			if !errors.Is(err, idem.ErrStore) || !errors.As(err, &state) || state.SQLState() != "25P02" || errors.Is(err, idem.ErrUnknownCommit) {
 				t.Fatalf("error %v; want ErrStore with SQLSTATE 25P02", err)
 			}
-			if n := value[int](t, db, `SELECT (SELECT count(*) FROM effect) + (SELECT count(*) FROM idem_processed)`); n != 0 {
+			if n := value[int](t, db, `SELECT (SELECT count(*) FROM effect) + (SELECT count(*) FROM idem_inbox)`); n != 0 {
 				t.Fatalf("%d rows were committed", n)
 			}
 		})

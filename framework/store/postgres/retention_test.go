@@ -40,21 +40,21 @@ func TestRetentionFigures(t *testing.T) {
 	if rows > 0 {
 		// Two fifths are past their retention. Keys are random, as order numbers are not
 		// but provider ids are; the indexes are built afterwards to save time.
-		exec(t, db, `ALTER TABLE idem_processed DROP CONSTRAINT idem_processed_pkey; DROP INDEX idem_processed_expires_idx`)
-		timed("fill", fmt.Sprintf(`INSERT INTO idem_processed (consumer, key, status, fingerprint, token, attempts, message_id, source, first_seen, expires_at)
+		exec(t, db, `ALTER TABLE idem_inbox DROP CONSTRAINT idem_inbox_pkey; DROP INDEX idem_inbox_expires_idx`)
+		timed("fill", fmt.Sprintf(`INSERT INTO idem_inbox (consumer, key, status, fingerprint, token, attempts, message_id, source, first_seen, expires_at)
 		SELECT 'billing', decode(md5(g::text), 'hex'), 'done', md5(g::text), substr(md5(g::text), 1, 22), 1, 'message-' || g, 'orders@3/' || g, now(),
 			now() + (g::float8 / %[1]d - 0.4) * interval '8 days'
 		FROM generate_series(1, %[1]d) g`, rows))
-		timed("primary key", `SET maintenance_work_mem = '512MB'; ALTER TABLE idem_processed ADD PRIMARY KEY (consumer, key)`)
-		timed("index on expires_at", `SET maintenance_work_mem = '512MB'; CREATE INDEX idem_processed_expires_idx ON idem_processed (expires_at)`)
-		timed("first vacuum", `VACUUM ANALYZE idem_processed`)
+		timed("primary key", `SET maintenance_work_mem = '512MB'; ALTER TABLE idem_inbox ADD PRIMARY KEY (consumer, key)`)
+		timed("index on expires_at", `SET maintenance_work_mem = '512MB'; CREATE INDEX idem_inbox_expires_idx ON idem_inbox (expires_at)`)
+		timed("first vacuum", `VACUUM ANALYZE idem_inbox`)
 		exec(t, db, `CHECKPOINT`)
 	}
 	size := func(what string) {
 		report(what, "heap %s, primary key %s, index on expires_at %s",
-			value[string](t, db, `SELECT pg_size_pretty(pg_relation_size('idem_processed'))`),
-			value[string](t, db, `SELECT pg_size_pretty(pg_relation_size('idem_processed_pkey'))`),
-			value[string](t, db, `SELECT pg_size_pretty(pg_relation_size('idem_processed_expires_idx'))`))
+			value[string](t, db, `SELECT pg_size_pretty(pg_relation_size('idem_inbox'))`),
+			value[string](t, db, `SELECT pg_size_pretty(pg_relation_size('idem_inbox_pkey'))`),
+			value[string](t, db, `SELECT pg_size_pretty(pg_relation_size('idem_inbox_expires_idx'))`))
 	}
 	size("size")
 
@@ -79,7 +79,7 @@ func TestRetentionFigures(t *testing.T) {
 	sweep = sweepFor(ctx, t, s)
 	cancel()
 	report("Sweep alone", "%.0f rows/s; batch p50 %v, p99 %v, max %v", sweep.rate, sweep.p50, sweep.p99, sweep.max)
-	timed("vacuum afterwards", `VACUUM idem_processed`)
+	timed("vacuum afterwards", `VACUUM idem_inbox`)
 	size("size after")
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// names are what the SQL texts call {processed}, {outbox}, …
+// names are what the SQL texts call {inbox}, {outbox}, …
 type names struct {
 	schema  string // quoted, "" if none
 	prefix  string // validated: needs no quotes
@@ -22,9 +22,9 @@ func newNames(schema, prefix string) names {
 		qualify = func(table string) string { return pgx.Identifier{schema, prefix + table}.Sanitize() }
 	}
 	n.replace = strings.NewReplacer(
-		"{processed}", qualify("processed"),
+		"{inbox}", qualify("inbox"),
 		"{outbox}", qualify("outbox"),
-		"{dead_letter}", qualify("dead_letter"),
+		"{dead_letters}", qualify("dead_letters"),
 		"{migration}", qualify("migration"),
 		"{prefix}", prefix, // of indexes, which live in their table's schema
 	)

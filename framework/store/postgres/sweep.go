@@ -20,8 +20,8 @@ const (
 	sweepBatch    = 1000
 	sweepAsyncSQL = `SELECT set_config('synchronous_commit', 'off', true)`
 	sweepSQL      = `WITH gone AS (
-	DELETE FROM {processed} WHERE ctid = ANY(ARRAY(
-		SELECT ctid FROM {processed} WHERE expires_at <= now() AND expires_at >= coalesce($2::timestamptz, '-infinity')
+	DELETE FROM {inbox} WHERE ctid = ANY(ARRAY(
+		SELECT ctid FROM {inbox} WHERE expires_at <= now() AND expires_at >= coalesce($2::timestamptz, '-infinity')
 		ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED))
 	RETURNING expires_at
 ) SELECT count(*), max(expires_at) FROM gone`

@@ -1,9 +1,9 @@
--- {processed} and the like are replaced by the configured names.
+-- {inbox} and the like are replaced by the configured names.
 
 -- One row per key. A new key is one insert and no update. Rows are narrow and
 -- die by age, so vacuum must not wait for a fifth of the table to be dead.
 -- Updates (retries) stay on their page where they can.
-CREATE TABLE {processed} (
+CREATE TABLE {inbox} (
 	consumer     text        NOT NULL,
 	key          bytea       NOT NULL,
 	status       text        NOT NULL,
@@ -26,7 +26,7 @@ CREATE TABLE {processed} (
 	autovacuum_analyze_scale_factor = 0.05
 );
 -- For Sweep. Equal values share index entries' pages in order of arrival.
-CREATE INDEX {prefix}processed_expires_idx ON {processed} (expires_at);
+CREATE INDEX {prefix}inbox_expires_idx ON {inbox} (expires_at);
 
 -- Rows live for seconds: it is a queue, and vacuum must keep up with it. A lease
 -- changes no indexed column; the free space lets it stay on its page.
@@ -55,7 +55,7 @@ CREATE UNIQUE INDEX {prefix}outbox_id_key ON {outbox} (id);
 CREATE INDEX {prefix}outbox_ready_idx ON {outbox} (ready_at);
 CREATE INDEX {prefix}outbox_lane_idx ON {outbox} (topic, lane, seq) WHERE lane IS NOT NULL;
 
-CREATE TABLE {dead_letter} (
+CREATE TABLE {dead_letters} (
 	id             text        PRIMARY KEY,
 	stored_at      timestamptz NOT NULL DEFAULT clock_timestamp(),
 	consumer       text        NOT NULL,
@@ -72,7 +72,7 @@ CREATE TABLE {dead_letter} (
 	enqueued_at    timestamptz,
 	correlation_id text        NOT NULL,
 	trace_parent   text        NOT NULL,
-	envelope_key   bytea,
+	ordering_key   bytea,
 	header_names   text[],
 	header_values  bytea[],
 	payload        bytea,
@@ -82,9 +82,9 @@ CREATE TABLE {dead_letter} (
 );
 -- Each filter with the order of pages. Class and state have few values and are
 -- filtered; what is parked is counted all the time.
-CREATE INDEX {prefix}dead_letter_stored_idx ON {dead_letter} (stored_at, id);
-CREATE INDEX {prefix}dead_letter_parked_idx ON {dead_letter} (stored_at, id) WHERE state = 'parked';
-CREATE INDEX {prefix}dead_letter_consumer_idx ON {dead_letter} (consumer, stored_at, id);
-CREATE INDEX {prefix}dead_letter_topic_idx ON {dead_letter} (topic, stored_at, id);
-CREATE INDEX {prefix}dead_letter_reason_idx ON {dead_letter} (reason, stored_at, id);
-CREATE INDEX {prefix}dead_letter_key_idx ON {dead_letter} (key, stored_at, id);
+CREATE INDEX {prefix}dead_letters_stored_idx ON {dead_letters} (stored_at, id);
+CREATE INDEX {prefix}dead_letters_parked_idx ON {dead_letters} (stored_at, id) WHERE state = 'parked';
+CREATE INDEX {prefix}dead_letters_consumer_idx ON {dead_letters} (consumer, stored_at, id);
+CREATE INDEX {prefix}dead_letters_topic_idx ON {dead_letters} (topic, stored_at, id);
+CREATE INDEX {prefix}dead_letters_reason_idx ON {dead_letters} (reason, stored_at, id);
+CREATE INDEX {prefix}dead_letters_key_idx ON {dead_letters} (key, stored_at, id);
