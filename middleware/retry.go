@@ -12,7 +12,8 @@ import (
 
 // Retry tries again at once, in the process that holds the message, for
 // faults that tend to pass within milliseconds: at most Policy.Quick times, a
-// fully jittered Policy.QuickDelay apart. Each try counts as an attempt if the
+// fully jittered Policy.QuickDelay apart. An external call whose outcome is
+// unknown is left to Settle: it is too early to ask. Each try counts as an attempt if the
 // fault is the message's. Longer delays are Settle's, and durable.
 func Retry(c *idem.Consumer) message.HandlerMiddleware {
 	return func(next message.HandlerFunc) message.HandlerFunc {
@@ -20,7 +21,7 @@ func Retry(c *idem.Consumer) message.HandlerMiddleware {
 			a := c.Attempt(msg)
 			for try := 1; ; try++ {
 				_, err := next(msg)
-				if err == nil || try > c.Policy.Quick || a.Unreadable() || !worthAnotherTry(c, msg, a, err) {
+				if err == nil || try > c.Policy.Quick || a.Unreadable() || a.Unsettled() || !worthAnotherTry(c, msg, a, err) {
 					return nil, err
 				}
 				if !sleep(msg.Context(), idem.Jitter(c.Policy.QuickDelay, rand.Float64())) {

@@ -22,6 +22,9 @@ const (
 	recordTimeout = 10 * time.Second
 	recordTries   = 8
 	recordDelay   = 5 * time.Second
+	// minDelay is the least time before a message comes back, whatever it was
+	// told: nothing spins.
+	minDelay = 10 * time.Millisecond
 	// pauseRecheck is when a message that paused its consumer may come back
 	// to another process.
 	pauseRecheck = time.Second
@@ -148,6 +151,11 @@ func (s *settler) record(ctx context.Context, msg *message.Message, a *idem.Atte
 			a.Outcome = o
 			return true
 		}
+		if errors.Is(err, idem.ErrInFlight) { // another attempt is at it, and will decide
+			a.Outcome = idem.Outcome{Kind: idem.Unavailable}
+			s.giveBack(msg, a, pauseRecheck)
+			return false
+		}
 		s.e.Logger.Warn("idem: could not record an outcome", "consumer", s.c.Name, "event_id", a.Key,
 			"outcome", string(a.Outcome.Kind), "try", try, "error", idem.Summary(err))
 		pause := idem.Jitter(min(100*time.Millisecond<<try, recordDelay), rand.Float64())
@@ -181,19 +189,19 @@ func (s *settler) giveBack(msg *message.Message, a *idem.Attempt, after time.Dur
 // also shuts the intake, for the next message would meet it too.
 func (s *settler) delay(a *idem.Attempt) time.Duration {
 	hint, told := idem.RetryAfterOf(a.Err)
-	hint = min(hint, s.c.Policy.MaxRetryAfter)
+	hint = max(min(hint, s.c.Policy.MaxRetryAfter), minDelay)
 	if a.Outcome.Kind == idem.Retry {
 		if told {
 			return hint
 		}
-		return idem.Jitter(a.Outcome.After, rand.Float64())
+		return max(idem.Jitter(a.Outcome.After, rand.Float64()), minDelay)
 	}
 	if told {
 		s.c.Gate.HoldFor(hint)
 		return hint + idem.Jitter(min(hint/10, holdMax), rand.Float64())
 	}
 	round := 1 + int(s.streak.Add(1))/s.c.Concurrency
-	delay := idem.Jitter(s.c.Policy.Backoff.Cap(round), rand.Float64())
+	delay := max(idem.Jitter(s.c.Policy.Backoff.Cap(round), rand.Float64()), minDelay)
 	if errors.Is(a.Err, idem.ErrStore) {
 		s.c.Gate.HoldFor(delay)
 	}

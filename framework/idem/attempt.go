@@ -43,6 +43,7 @@ type Attempt struct {
 	reason   string // dead-letter reason that goes with an error found before the handler ran
 	doc      *jsonDoc
 
+	token     string // of this attempt's claim
 	result    []byte // what an external call returned, until Apply has committed
 	unsettled bool   // an external call began and its outcome is unknown
 }
@@ -67,6 +68,9 @@ func (c *Consumer) Attempt(msg *message.Message) *Attempt {
 		a.Topic, a.Position, a.EnqueuedAt = d.Topic, d.Position, d.EnqueuedAt
 	} else {
 		a.envelope = EnvelopeOf(msg)
+		if topic := message.SubscribeTopicFromCtx(msg.Context()); topic != "" {
+			a.Topic = topic
+		}
 	}
 	a.readOrigin()
 	a.read()
@@ -126,6 +130,9 @@ func (a *Attempt) read() {
 	}
 }
 
+// derivedMark tells derived keys from composite ones of the producer.
+const derivedMark = "idem:derived"
+
 // noKey applies the missing-key policy. It never makes up a key that another
 // delivery of the same message would not have.
 func (a *Attempt) noKey(err error) {
@@ -136,9 +143,9 @@ func (a *Attempt) noKey(err error) {
 	case op.OnMissingKey == MissingFails:
 		a.readErr = Bug(err)
 	case op.OnMissingKey == MissingDerives && a.MessageID != "":
-		a.Key = encodeKey(op.Key.Version, "message", a.MessageID)
+		a.Key = encodeKey(op.Key.Version, derivedMark, "message", a.MessageID)
 	case op.OnMissingKey == MissingDerives && a.Position != "":
-		a.Key = encodeKey(op.Key.Version, "position", a.Topic, a.Position)
+		a.Key = encodeKey(op.Key.Version, derivedMark, "position", a.Topic, a.Position)
 	default:
 		a.readErr, a.reason = Invalid(err), ReasonMissingKey
 	}
@@ -164,6 +171,9 @@ func (a *Attempt) claim(token string) Claim {
 // Unreadable reports whether the message has no usable key or payload, which
 // no further attempt can change.
 func (a *Attempt) Unreadable() bool { return a.readErr != nil }
+
+// Unsettled reports whether an external call began and its outcome is unknown.
+func (a *Attempt) Unsettled() bool { return a.unsettled }
 
 // LogFields returns the values of the operation's LogFields, in the order of
 // their names, as alternating names and values.

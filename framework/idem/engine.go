@@ -28,6 +28,14 @@ type Engine struct {
 	stop    context.CancelCauseFunc
 }
 
+// maxMessageBytes is the transport's bound of a message, 0 if unknown.
+func (e *Engine) maxMessageBytes() int {
+	if e.Transport == nil {
+		return 0
+	}
+	return e.Transport.Capabilities().MaxMessageBytes
+}
+
 // NewEngine returns an engine; transport, logger may be nil.
 func NewEngine(store Store, transport Transport, classifier Classifier, logger *slog.Logger) (*Engine, error) {
 	if store == nil {
@@ -136,13 +144,46 @@ func (c *Consumer) processOwn(ctx context.Context, a *Attempt) error {
 	if errors.Is(err, ErrUnknownCommit) {
 		err = c.resolve(ctx, a, token, err)
 	}
-	if err != nil && ran && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		// It ended well, but too late to commit: without counting, a handler
-		// that is always too slow would run for ever.
-		a.Runs++
-		return Transient(fmt.Errorf("idem: handler was not done within %v: %w", c.Policy.Timeout, err))
+	if ran {
+		return c.afterRun(ctx, a, err)
 	}
 	return err
+}
+
+// afterRun counts a run that ended well but did not commit, when that is the
+// message's fault or the handler's: too late, a statement whose error was
+// swallowed, a constraint or trigger that refused the COMMIT. Without counting
+// it would run for ever.
+func (c *Consumer) afterRun(ctx context.Context, a *Attempt, err error) error {
+	if err == nil || errors.Is(err, errDuplicate) {
+		return err
+	}
+	switch class := c.engine.Classify(ctx, err); {
+	case class == ClassShutdown:
+		return err
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		err = Transient(fmt.Errorf("idem: handler was not done within %v: %w", c.Policy.Timeout, err))
+	case class == ClassUnavailable && refusedByDatabase(err):
+		err = Transient(err)
+	case class != ClassTransient && class != ClassBug:
+		return err
+	}
+	a.Runs++
+	return err
+}
+
+// refusedByDatabase reports a SQLSTATE that says no to this transaction, not
+// that the database is in trouble.
+func refusedByDatabase(err error) bool {
+	var state interface{ SQLState() string }
+	if !errors.As(err, &state) || len(state.SQLState()) < 2 {
+		return false
+	}
+	switch state.SQLState()[:2] {
+	case "08", "40", "53", "55", "57", "58":
+		return false
+	}
+	return true
 }
 
 // admit decides from the record whether the handler may run.

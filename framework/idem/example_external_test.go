@@ -80,12 +80,15 @@ func ExampleExternal() {
 	if err := parts.Transport.Publisher().Publish("cobrancas", msg); err != nil {
 		fmt.Println(err)
 	}
-	outcome := (<-settled).Outcome
+	fmt.Println("first attempt:", (<-settled).Outcome)
+	fmt.Println("second attempt:", (<-settled).Outcome)
 	stop()
-	fmt.Println(outcome, <-ended)
+	fmt.Println("ended:", <-ended)
 	receipt, _ := parts.Tables.Get("receipt of p1")
 	fmt.Println("calls:", cobrar.calls, "receipt:", receipt)
 	// Output:
-	// done <nil>
+	// first attempt: retry
+	// second attempt: done
+	// ended: <nil>
 	// calls: 1 receipt: r-p1
 }

@@ -26,6 +26,7 @@ const leaseGrace = 5 * time.Second
 //	started, with a result  the call succeeded, only Apply is missing
 func (c *Consumer) processExternal(ctx context.Context, a *Attempt) error {
 	token := newToken()
+	a.token = token
 	rec, err := c.begin(ctx, a, token)
 	if err != nil {
 		return err
@@ -137,6 +138,7 @@ func (c *Consumer) call(ctx context.Context, a *Attempt, token string) (result [
 // fails, the result is kept so that the call is not repeated.
 func (c *Consumer) applyResult(ctx context.Context, a *Attempt, token string, result []byte) error {
 	a.result = result
+	ran := false
 	err := c.engine.Store.Do(ctx, func(tx Tx) error {
 		cl := a.claim(token)
 		rec, err := tx.Claim(ctx, cl)
@@ -152,14 +154,19 @@ func (c *Consumer) applyResult(ctx context.Context, a *Attempt, token string, re
 		}); err != nil {
 			return err
 		}
+		ran = true
 		return c.finish(ctx, u, cl, Update{Status: StatusDone, Attempts: a.Prior + a.Runs + 1, Result: result})
 	})
+	if errors.Is(err, ErrUnknownCommit) {
+		err = c.resolve(ctx, a, token, err)
+	}
+	if ran {
+		err = c.afterRun(ctx, a, err)
+	}
 	switch {
-	case err == nil:
+	case err == nil, errors.Is(err, errDuplicate):
 		a.unsettled = false
-		return nil
-	case errors.Is(err, ErrUnknownCommit):
-		return c.resolve(ctx, a, token, err)
+		return err
 	case errors.Is(err, ErrLeaseLost):
 		return err
 	default:

@@ -47,6 +47,9 @@ func (c *Consumer) postpone(ctx context.Context, tx Tx, a *Attempt, o Outcome, c
 	if err != nil {
 		return o, err
 	}
+	if err := a.notTakenOver(rec); err != nil {
+		return o, err
+	}
 	if err := a.admit(rec); errors.Is(err, errDuplicate) {
 		return Outcome{Kind: Duplicate}, nil
 	} else if err != nil { // the key was taken by other content meanwhile
@@ -57,7 +60,7 @@ func (c *Consumer) postpone(ctx context.Context, tx Tx, a *Attempt, o Outcome, c
 		attempts = 0
 	}
 	if err := tx.Save(ctx, cl, Update{
-		Status: a.openStatus(), Attempts: attempts, LastError: Summary(cause), Result: a.knownResult(rec),
+		Status: a.openStatus(rec), Attempts: attempts, LastError: Summary(cause), Result: a.knownResult(rec),
 	}); err != nil {
 		return o, err
 	}
@@ -75,9 +78,24 @@ func (a *Attempt) knownResult(rec Record) []byte {
 	return rec.Result
 }
 
+// notTakenOver returns [ErrInFlight] when another attempt's external call is
+// under way: its record must not be touched.
+func (a *Attempt) notTakenOver(rec Record) error {
+	if rec.Status == StatusStarted && rec.LeaseLeft > 0 && rec.Token != a.token {
+		return fmt.Errorf("%w: external call under way", ErrInFlight)
+	}
+	return nil
+}
+
+// unknownCall reports whether an external call may have had an effect that
+// nobody has recorded.
+func (a *Attempt) unknownCall(rec Record) bool {
+	return a.knownResult(rec) == nil && (a.unsettled || rec.Status == StatusStarted)
+}
+
 // openStatus is the status of a record whose message will run again.
-func (a *Attempt) openStatus() Status {
-	if a.unsettled {
+func (a *Attempt) openStatus(rec Record) Status {
+	if a.unsettled || rec.Status == StatusStarted {
 		return StatusStarted
 	}
 	return StatusPending
@@ -94,15 +112,18 @@ func (c *Consumer) park(ctx context.Context, tx Tx, a *Attempt, o Outcome, cause
 	if undecodable := (*decodeError)(nil); errors.As(cause, &undecodable) {
 		o.Reason = ReasonUndecodable
 	}
-	if a.unsettled && a.result == nil && o.Kind == Dead {
-		o.Reason = ReasonUnknownOutcome
-	}
 	d := a.deadLetter(o.Reason, state, c.engine.Classify(ctx, cause), cause)
 	if a.Key != "" {
 		cl := a.claim(newToken())
 		rec, err := tx.Claim(ctx, cl)
 		if err != nil {
 			return o, err
+		}
+		if err := a.notTakenOver(rec); err != nil {
+			return o, err
+		}
+		if o.Kind == Dead && a.unknownCall(rec) {
+			o.Reason, d.Reason = ReasonUnknownOutcome, ReasonUnknownOutcome
 		}
 		d.Attempts, d.FirstFailed = rec.Attempts+a.Runs, rec.FirstFailed
 		switch err := a.admit(rec); {
@@ -149,7 +170,7 @@ func (a *Attempt) deadLetter(reason string, state DeadLetterState, class Class, 
 // retryCopy brings the message back to this consumer alone.
 func (a *Attempt) retryCopy(attempts int, after time.Duration) Outgoing {
 	return comeBack(a.deadLetter("", "", ClassNone, nil),
-		deriveID("retry", a.Consumer.Name, a.Key, strconv.Itoa(attempts), strconv.Itoa(a.replays)), after)
+		deriveID("retry", a.Consumer.Name, a.Key, strconv.Itoa(attempts), newToken()), after)
 }
 
 // ReplayOf returns the message that brings a dead letter back to its consumer

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill"
@@ -124,7 +125,7 @@ func (a *App) checkCapabilities() error {
 // the subscriptions on a Watermill router.
 func (a *App) route(ctx context.Context) (*message.Router, []*message.Handler, error) {
 	logger := watermill.NewSlogLoggerWithLevelMapping(a.log, map[slog.Level]slog.Level{slog.LevelInfo: slog.LevelDebug})
-	router, err := message.NewRouter(message.RouterConfig{CloseTimeout: a.cfg.Config.DrainTimeout + leaseGrace}, logger)
+	router, err := message.NewRouter(message.RouterConfig{CloseTimeout: closeTimeout}, logger)
 	if err != nil {
 		return nil, nil, fmt.Errorf("idem: router: %w", err)
 	}
@@ -214,6 +215,14 @@ func (a *App) watch(handlers []*message.Handler, failed chan<- error) {
 	}
 }
 
+const (
+	// stopGrace is how long cancelled handlers may take to return, closeTimeout
+	// how long the router may take to close. Together with the default
+	// DrainTimeout they stay within the 30 s that Kubernetes gives.
+	stopGrace    = time.Second
+	closeTimeout = 3 * time.Second
+)
+
 func (a *App) drain(router *message.Router) error {
 	a.draining.Store(true)
 	for _, c := range a.consumers {
@@ -221,25 +230,28 @@ func (a *App) drain(router *message.Router) error {
 	}
 	// One budget for everything, also for what was emitted but not begun when
 	// the gates closed and starts while the router closes.
-	var err error
-	hard := time.AfterFunc(a.cfg.Config.DrainTimeout, func() { a.engine.stop(ErrShuttingDown) })
+	var abandoned atomic.Int64
+	hard := time.AfterFunc(a.cfg.Config.DrainTimeout, func() {
+		abandoned.Store(a.inFlight.Load())
+		a.engine.stop(ErrShuttingDown)
+	})
 	defer hard.Stop()
-	if !a.awaitIdle(a.cfg.Config.DrainTimeout) {
-		err = fmt.Errorf("idem: drain: %d messages were still being handled after %v and are given back", a.inFlight.Load(), a.cfg.Config.DrainTimeout)
-		a.awaitIdle(leaseGrace)
+	a.awaitIdle(a.cfg.Config.DrainTimeout + stopGrace)
+	err := router.Close()
+	if n := abandoned.Load(); n > 0 {
+		err = errors.Join(err, fmt.Errorf("idem: drain: %d messages were still being handled after %v and are given back", n, a.cfg.Config.DrainTimeout))
 	}
-	return errors.Join(err, router.Close())
+	return err
 }
 
-func (a *App) awaitIdle(d time.Duration) bool {
+func (a *App) awaitIdle(d time.Duration) {
 	deadline := time.NewTimer(d)
 	defer deadline.Stop()
 	for a.inFlight.Load() > 0 {
 		select {
 		case <-a.idle:
 		case <-deadline.C:
-			return a.inFlight.Load() == 0
+			return
 		}
 	}
-	return true
 }

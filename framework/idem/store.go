@@ -46,7 +46,8 @@ type Tx interface {
 	Claim(ctx context.Context, c Claim) (Record, error)
 	// Save writes the claimed record.
 	Save(ctx context.Context, c Claim, u Update) error
-	// Emit adds outbox rows; an existing id is left as it is.
+	// Emit adds outbox rows; an unpublished row with the same topic and id is
+	// left as it is.
 	Emit(ctx context.Context, out ...Outgoing) error
 	// Park stores a dead letter (or an audited discard). An id that is parked
 	// already is left as it is and reported as false. One that was replayed or

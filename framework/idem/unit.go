@@ -59,7 +59,8 @@ type Event struct {
 	Headers []Header
 	// Payload is sent as it is if it is a []byte, else as JSON.
 	Payload any
-	// Delay is the least time between commit and publish.
+	// Delay is the least time between commit and publish. Later events of the
+	// same topic and key wait behind a delayed one.
 	Delay time.Duration
 }
 
@@ -89,21 +90,43 @@ func Emit(ctx context.Context, e Event) error {
 	if len(userHeaders(e.Headers)) != len(e.Headers) {
 		return Bug(fmt.Errorf("idem: Emit to %q: header names that begin with %q are reserved", e.Topic, HeaderPrefix))
 	}
+	if e.ID != bounded(e.ID, maxEventID) {
+		return Bug(fmt.Errorf("idem: Emit to %q: an event's ID must be text of at most %d bytes without control characters", e.Topic, maxEventID))
+	}
 	out := Outgoing{ID: e.ID, Topic: e.Topic, Key: e.Key, Headers: slices.Clone(e.Headers), Payload: body, Delay: e.Delay}
+	if out.Key == nil {
+		out.Key = u.a.envelope.Key
+	}
+	out.Headers = u.a.passOn(out.Headers)
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	if limit := u.a.Consumer.engine.maxMessageBytes(); limit > 0 && out.size() > limit {
+		return Permanent(fmt.Errorf("idem: Emit to %q: the event has %d bytes, the transport takes %d: send a reference instead", e.Topic, out.size(), limit))
+	}
 	if u.closed {
 		return Bug(fmt.Errorf("idem: Emit to %q after the handler has returned: the event would be lost", e.Topic))
 	}
 	if out.ID == "" {
 		out.ID = deriveID("event", op.Name, u.a.Key, e.Topic, strconv.Itoa(len(u.out)), string(body))
 	}
-	if out.Key == nil {
-		out.Key = u.a.envelope.Key
+	for _, other := range u.out {
+		if other.Topic == out.Topic && other.ID == out.ID {
+			return Bug(fmt.Errorf("idem: Emit to %q: id %q is used twice: the second event would be taken for the first", out.Topic, out.ID))
+		}
 	}
-	out.Headers = u.a.passOn(out.Headers)
 	u.out = append(u.out, out)
 	return nil
+}
+
+const maxEventID = 200
+
+// size is what a transport counts of a message.
+func (o Outgoing) size() int {
+	n := len(o.ID) + len(o.Key) + len(o.Payload)
+	for _, h := range o.Headers {
+		n += len(h.Name) + len(h.Value)
+	}
+	return n
 }
 
 // passOn adds the headers that link an emitted event to its cause.

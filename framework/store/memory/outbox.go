@@ -28,12 +28,16 @@ func (u *unit) Emit(_ context.Context, out ...idem.Outgoing) error {
 	return nil
 }
 
+// outgoingID is what an outbox row is told apart by.
+type outgoingID struct{ topic, id string }
+
 // append adds a committed row. The caller holds s.mu.
 func (s *Store) append(o idem.Outgoing, now time.Time) {
-	if s.emitted[o.ID] {
+	id := outgoingID{o.Topic, o.ID}
+	if s.emitted[id] {
 		return
 	}
-	s.emitted[o.ID] = true
+	s.emitted[id] = true
 	s.seq++
 	s.outbox = append(s.outbox, &outboxRow{OutboxRow: idem.OutboxRow{Outgoing: o, Seq: s.seq}, due: now.Add(o.Delay)})
 }
@@ -76,7 +80,7 @@ func (s *Store) Published(ctx context.Context, rows ...idem.OutboxRow) error {
 	s.outbox = slices.DeleteFunc(s.outbox, func(r *outboxRow) bool {
 		gone := leasedIn(rows, r)
 		if gone {
-			delete(s.emitted, r.ID)
+			delete(s.emitted, outgoingID{r.Topic, r.ID})
 		}
 		return gone
 	})

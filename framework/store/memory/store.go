@@ -53,7 +53,7 @@ type Store struct {
 	closed   bool
 	records  map[recordID]record
 	outbox   []*outboxRow // by seq
-	emitted  map[string]bool
+	emitted  map[outgoingID]bool
 	seq      int64
 	letters  map[string]*idem.DeadLetter
 	parked   []string // ids of letters, in the order they were stored
@@ -76,7 +76,7 @@ func New(cfg Config) *Store {
 		locks:    locks{held: map[lockKey]*lock{}},
 		wake:     make(chan struct{}, 1),
 		records:  map[recordID]record{},
-		emitted:  map[string]bool{},
+		emitted:  map[outgoingID]bool{},
 		letters:  map[string]*idem.DeadLetter{},
 		table:    map[string]string{},
 		counters: map[string]int64{},

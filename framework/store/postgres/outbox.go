@@ -20,7 +20,7 @@ import (
 const (
 	emitSQL = `INSERT INTO {outbox} (id, topic, key, lane, header_names, header_values, payload, due_at, ready_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, clock_timestamp() + $8::interval, clock_timestamp() + $8::interval)
-ON CONFLICT (id) DO NOTHING`
+ON CONFLICT (topic, id) DO NOTHING`
 
 	// An outbox is empty most of the time. A plan made then scans the whole
 	// table, and sessions keep it when 100,000 rows wait: a lease took a minute.

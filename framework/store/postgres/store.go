@@ -108,6 +108,9 @@ func (s *Store) Do(ctx context.Context, fn func(idem.Tx) error) error {
 		if t.broken != nil { // fn met a closed transaction: not its fault
 			return errors.Join(storeError("BEGIN", t.broken), err)
 		}
+		if ended := t.endedByHandler(); ended != nil {
+			return errors.Join(ended, err)
+		}
 		return err
 	}
 	return t.commit()
@@ -134,8 +137,9 @@ func (s *Store) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	}
 }
 
-// Database implements [idem.Store]: the cluster's system identifier and the
-// database's oid, which are the same over whatever address it is reached.
+// Database implements [idem.Store]: the server's
+// start and the database's oid, the same over whatever address it is reached.
+// It changes when the server restarts.
 func (s *Store) Database() string { return s.database }
 
 // Ping implements [idem.Store].

@@ -73,6 +73,9 @@ func (t *tx) commit() error {
 	if t.broken != nil {
 		return storeError("BEGIN", t.broken)
 	}
+	if err := t.endedByHandler(); err != nil {
+		return err
+	}
 	t.settleClaims()
 	if !t.begun && t.later.Len() == 0 {
 		return nil
@@ -101,6 +104,16 @@ func (t *tx) commit() error {
 		t.store.log.WarnContext(ctx, "the outcome of a COMMIT is unknown", "error", err)
 		return unknownCommit(err)
 	}
+}
+
+// endedByHandler reports a transaction that statements of the handler ended
+// behind our back: a COMMIT of ours would then succeed and commit nothing.
+func (t *tx) endedByHandler() error {
+	if !t.begun || t.conn.Conn().IsClosed() || t.conn.Conn().PgConn().TxStatus() != 'I' {
+		return nil
+	}
+	t.store.log.Error("postgres: a handler ended its transaction by a COMMIT or ROLLBACK of its own")
+	return idem.Bug(errNotYours)
 }
 
 // end rolls back what is still open and gives the connection back. A connection

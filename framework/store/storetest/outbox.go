@@ -36,9 +36,10 @@ var outboxCases = []testCase{
 	}},
 	{"ExistingIDIsLeftAsItIs", func(b *bench) {
 		b.emit(idem.Outgoing{ID: "o", Topic: "orders", Payload: []byte("first")})
-		b.emit(idem.Outgoing{ID: "o", Topic: "other", Payload: []byte("second")}, idem.Outgoing{ID: "p", Topic: "orders"}, idem.Outgoing{ID: "p", Topic: "orders"})
+		b.emit(idem.Outgoing{ID: "o", Topic: "orders", Payload: []byte("second")}, idem.Outgoing{ID: "p", Topic: "orders"}, idem.Outgoing{ID: "p", Topic: "orders"})
+		b.emit(idem.Outgoing{ID: "o", Topic: "other"}) // an id is told apart within its topic
 		rows := b.lease(b.store, 10, long)
-		if got := ids(rows); !slices.Equal(got, []string{"o", "p"}) || string(rows[0].Payload) != "first" {
+		if got := ids(rows); !slices.Equal(got, []string{"o", "p", "o"}) || string(rows[0].Payload) != "first" {
 			b.Fatalf("leased %v", rows)
 		}
 	}},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ThreeDotsLabs/watermill"
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -74,7 +75,9 @@ var errNoTopic = errors.New("topic must not be empty")
 func (m Message) size() int {
 	n := len(m.UUID) + len(m.Key) + len(m.Payload)
 	for _, h := range m.Headers {
-		n += len(h.Name) + len(h.Value)
+		if !strings.HasPrefix(h.Name, idem.HeaderPrefix) { // few and bounded; a copy must fit where the original did
+			n += len(h.Name) + len(h.Value)
+		}
 	}
 	return n
 }

@@ -51,7 +51,7 @@ CREATE TABLE {outbox} (
 	autovacuum_analyze_scale_factor = 0.2,
 	autovacuum_vacuum_cost_delay = 0
 );
-CREATE UNIQUE INDEX {prefix}outbox_id_key ON {outbox} (id);
+CREATE UNIQUE INDEX {prefix}outbox_id_key ON {outbox} (topic, id);
 CREATE INDEX {prefix}outbox_ready_idx ON {outbox} (ready_at);
 CREATE INDEX {prefix}outbox_lane_idx ON {outbox} (topic, lane, seq) WHERE lane IS NOT NULL;
 

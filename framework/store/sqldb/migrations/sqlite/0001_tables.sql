@@ -23,7 +23,7 @@ CREATE INDEX {inbox}_expiry ON {inbox} (expires_at);
 
 CREATE TABLE {outbox} (
   seq          INTEGER PRIMARY KEY AUTOINCREMENT,
-  id           TEXT    NOT NULL UNIQUE,
+  id           TEXT    NOT NULL,
   topic        TEXT    NOT NULL,
   key          BLOB,
   headers      BLOB    NOT NULL,
@@ -33,7 +33,8 @@ CREATE TABLE {outbox} (
   lease        TEXT,
   created_at   INTEGER NOT NULL,
   published_at INTEGER,
-  payload      BLOB
+  payload      BLOB,
+  UNIQUE (topic, id)
 );
 
 CREATE INDEX {outbox}_due ON {outbox} (due_at, seq, held_until, published_at) WHERE published_at IS NULL; -- covers the count
