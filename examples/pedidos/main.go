@@ -88,7 +88,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "pedidos:", err)
 		return exitUsage
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	o, err := f.options(dir)
 	if err != nil {
 		fmt.Fprintln(stderr, "pedidos:", err)

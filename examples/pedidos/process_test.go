@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"strings"
@@ -12,6 +13,8 @@ import (
 	"time"
 
 	"github.com/idem-go/idem/examples/pedidos/demo"
+	"github.com/idem-go/idem/framework/idem"
+	"github.com/idem-go/idem/wiring"
 )
 
 // An instance that dies ends the run at once, with its reason.
@@ -91,12 +94,34 @@ func TestInterrupt(t *testing.T) {
 
 // A run that is interrupted before it began says so, too.
 func TestInterruptAtOnce(t *testing.T) {
-	args := onPostgres.args(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var stderr output
-	if code := run(ctx, args, io.Discard, &stderr); code != exitFailed || !strings.Contains(stderr.String(), "interrupted") {
+	if code := run(ctx, onSQLite.args(t), io.Discard, &stderr); code != exitFailed || !strings.Contains(stderr.String(), "interrupted") {
 		t.Errorf("exit status %d, stderr: %s", code, stderr.String())
+	}
+}
+
+// And one that is interrupted while it is set up removes what it has made.
+func TestInterruptedSetUp(t *testing.T) {
+	f, err := parse(onPostgres.args(t), io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := f.options(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	build := o.Build
+	o.Build = func(ctx context.Context, cfg idem.Config, wo wiring.Options, schema string) (*demo.Assembled, func(), error) {
+		cancel()
+		return build(ctx, cfg, wo, schema)
+	}
+	o.Progress, o.Logger = io.Discard, slog.New(slog.DiscardHandler)
+	if _, err := demo.Main(ctx, o); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -73,7 +73,7 @@ func at(transport string, args []string, l net.Listener, t *testing.T) []string 
 // listen accepts connections and never answers.
 func listen(t *testing.T) net.Listener {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // on the loopback
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

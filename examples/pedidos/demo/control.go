@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"context"
 	"encoding/json"
 	"net"
 	"net/http"
@@ -23,8 +24,8 @@ type control struct {
 	news    time.Time       // when a report last changed
 }
 
-func newControl(g *gateway) (*control, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+func newControl(ctx context.Context, g *gateway) (*control, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ func Main(ctx context.Context, o Options) (*Result, error) {
 		o.Timeout = 25 * time.Second
 	}
 	p := &progress{w: o.Progress, begin: time.Now()}
-	c, err := newControl(newGateway(min(20, o.Events/3), p.say))
+	c, err := newControl(ctx, newGateway(min(20, o.Events/3), p.say))
 	if err != nil {
 		return nil, err
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/idem-go/idem/framework/idem"
 )
 
-// ErrPedidoDesconhecido: the order does not exist. Nothing will change that, so
-// the message is discarded, with audit.
+// ErrPedidoDesconhecido says that the order does not exist. Nothing will change
+// that, so the message is discarded, with audit.
 var ErrPedidoDesconhecido = idem.Ignore(errors.New("pedido does not exist"))
 
 // conferir returns ErrPedidoDesconhecido unless the order exists.

@@ -25,7 +25,7 @@ func (h Reservar) Handle(ctx context.Context, msg idem.Message[pedidosmsg.Pedido
 		return err
 	}
 	if h.Quebrado(p.SKU) {
-		var prateleiras []string
+		prateleiras := make([]string, 3)
 		_ = prateleiras[len(p.SKU)] // the bug: a shelf that does not exist
 	}
 	return nil
