@@ -97,9 +97,9 @@ func (b *bank) Reconcile(_ context.Context, m idem.Message[event]) (receipt, ide
 	defer b.mu.Unlock()
 	b.asked = append(b.asked, m.Key)
 	if b.charged(m.Key) {
-		return receipt{m.Key}, idem.OutcomeApplied, nil
+		return receipt{m.Key}, idem.CallApplied, nil
 	}
-	return receipt{}, idem.OutcomeNotApplied, nil
+	return receipt{}, idem.CallNotApplied, nil
 }
 
 func (b *bank) Apply(ctx context.Context, _ idem.Message[event], r receipt) error {

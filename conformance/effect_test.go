@@ -91,58 +91,6 @@ func TestHandlerLongerThanItsLease(t *testing.T) {
 	})
 }
 
-// One message whose statement fails in the database takes no neighbour along.
-func TestOneBrokenStatementHarmsNobody(t *testing.T) {
-	everywhere(t, func(t *testing.T, w *world) {
-		op := w.operation("billing")
-		op.Policy.MaxAttempts = 3
-		p := w.process(t, op, func(p *proc) idem.HandlerFunc[event] {
-			return func(ctx context.Context, m idem.Message[event]) error {
-				if err := p.effect(ctx, m.Payload.ID); err != nil {
-					return err
-				}
-				if m.Payload.ID == "7" {
-					return idem.Permanent(fmt.Errorf("statement failed: %w", errBlip))
-				}
-				return nil
-			}
-		}).start()
-		all := ids(20)
-		p.publish(all...)
-		rest := append(append([]string{}, all[:7]...), all[8:]...)
-		p.awaitEffects(rest...)
-		if got := p.awaitDead(1); len(got) != 1 || got[0] != idem.ReasonPermanent {
-			t.Errorf("dead letters %v", got)
-		}
-	})
-}
-
-// Poison of every kind, in front of and among good messages.
-func TestPoisonBlocksNobody(t *testing.T) {
-	everywhere(t, func(t *testing.T, w *world) {
-		op := w.operation("billing")
-		op.Policy.MaxAttempts = 2
-		p := w.process(t, op, func(p *proc) idem.HandlerFunc[event] {
-			return func(ctx context.Context, m idem.Message[event]) error {
-				if m.Payload.ID == "poison" {
-					return errBlip
-				}
-				return p.effect(ctx, m.Payload.ID)
-			}
-		}).start()
-		p.publishRaw("x", []byte(`{"id":`))
-		p.publishRaw("y", nil)
-		p.publishRaw("z", []byte(`{"amount":1}`))
-		p.publish("poison")
-		all := ids(20)
-		p.publish(all...)
-		p.awaitEffects(all...)
-		if got := p.awaitDead(4); len(got) != 4 {
-			t.Errorf("dead letters %v, want 4", got)
-		}
-	})
-}
-
 // Two consumers of one topic each get every message, and a consumer that
 // comes late gets what was published before.
 func TestEveryGroupGetsEveryMessage(t *testing.T) {
