@@ -83,7 +83,9 @@ type External[T, R any] interface {
 
 // Reconciler is the part of an [External] that asks the outside what became
 // of a call: CallApplied with its result, CallNotApplied to call again, or
-// CallUnknown to park the message. An error is retried like any other.
+// CallUnknown to park the message. An error is retried like any other: return
+// one while the call may still be on its way, for CallNotApplied promises that
+// it can no longer take effect.
 type Reconciler[T, R any] interface {
 	Reconcile(ctx context.Context, msg Message[T]) (R, CallOutcome, error)
 }

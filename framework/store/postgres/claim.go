@@ -142,6 +142,9 @@ func (t *tx) claimAgain(ctx context.Context, id claimID, own *claimed) (rec idem
 // Save implements [idem.Tx]. It is sent with the next statement, at the latest
 // with COMMIT, and its error is that statement's.
 func (t *tx) Save(_ context.Context, c idem.Claim, u idem.Update) error {
+	if err := t.endedByHandler(); err != nil {
+		return err // before anything is written outside of the transaction
+	}
 	own := t.claims[claimID{c.Consumer, c.Key}]
 	if own == nil {
 		return storeError("save", fmt.Errorf("consumer %q has not claimed this key in this transaction", c.Consumer))

@@ -80,6 +80,9 @@ FROM unnest($1::bigint[], $2::text[]) AS back (seq, lease) WHERE o.seq = back.se
 // Emit implements [idem.Tx]. Rows are sent with the next statement, at the
 // latest with COMMIT.
 func (t *tx) Emit(_ context.Context, out ...idem.Outgoing) error {
+	if err := t.endedByHandler(); err != nil {
+		return err // before anything is written outside of the transaction
+	}
 	for _, o := range out {
 		names, values := splitHeaders(o.Headers)
 		t.later.Queue(t.store.sql.emit, text(o.ID), text(o.Topic), o.Key, lane(o.Key), names, values, o.Payload, max(o.Delay, 0))
