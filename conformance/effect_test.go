@@ -64,7 +64,7 @@ func TestDuplicatesOverTwoProcesses(t *testing.T) {
 // A handler that takes many times the lease runs alone and once.
 func TestHandlerLongerThanItsLease(t *testing.T) {
 	everywhere(t, func(t *testing.T, w *world) {
-		w.cfg.Queue.Lease = 200 * time.Millisecond
+		w.cfg.Queue.Lease = time.Second
 		var running, overlaps, calls atomic.Int32
 		handle := func(p *proc) idem.HandlerFunc[event] {
 			return func(ctx context.Context, m idem.Message[event]) error {
@@ -74,7 +74,7 @@ func TestHandlerLongerThanItsLease(t *testing.T) {
 				}
 				defer running.Add(-1)
 				select {
-				case <-time.After(time.Second):
+				case <-time.After(3 * time.Second):
 				case <-ctx.Done():
 					return ctx.Err()
 				}

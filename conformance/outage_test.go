@@ -1,0 +1,213 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/idem-go/idem/framework/idem"
+)
+
+// A dependency is down for a while. Its breaker keeps the messages where they
+// are: none is given up, none loses an attempt, and the dependency is left alone.
+func TestDependencyOutage(t *testing.T) {
+	everywhere(t, func(t *testing.T, w *world) {
+		const openFor = 200 * time.Millisecond
+		w.cfg.Breakers = map[string]idem.BreakerConfig{"gateway": {Failures: 3, OpenFor: openFor}}
+		op := w.operation("billing")
+		op.Dependency = "gateway"
+		op.Policy.MaxAttempts = 1
+		var up atomic.Bool
+		var failed atomic.Int32
+		var runs tally
+		p := w.process(t, op, func(p *proc) idem.HandlerFunc[event] {
+			return func(ctx context.Context, m idem.Message[event]) error {
+				if !up.Load() {
+					failed.Add(1)
+					return idem.DependencyDown(errors.New("503"))
+				}
+				_, leave := runs.enter(m.Payload.ID)
+				defer leave()
+				return p.effect(ctx, m.Payload.ID)
+			}
+		})
+		all := ids(100)
+		begun := time.Now()
+		p.start().publish(all...)
+		atOnce := p.App.Consumer(op.Name).Concurrency // may be in hand when the breaker opens
+		p.awaitCount("probes", atOnce+3, func() int { return int(failed.Load()) })
+		if n, most := int(failed.Load()), atOnce+1+int(time.Since(begun)/openFor); n > most {
+			t.Errorf("the dependency was called %d times during the outage, want at most %d", n, most)
+		}
+		up.Store(true)
+		p.awaitEffects(all...)
+		p.wantNoDead()
+		runs.wantRuns(t, 1, all...)
+	})
+}
+
+// Every connection to the database is killed, again and again, while messages
+// flow. No message is to blame for that, and none is lost or doubled.
+func TestConnectionsKilled(t *testing.T) {
+	on(t, withPostgres, func(t *testing.T, w *world) {
+		op := w.operation("billing")
+		op.Policy.MaxAttempts = 1
+		var runs tally
+		p := w.process(t, op, func(p *proc) idem.HandlerFunc[event] {
+			return func(ctx context.Context, m idem.Message[event]) error {
+				_, leave := runs.enter(m.Payload.ID)
+				defer leave()
+				if err := p.effect(ctx, m.Payload.ID); err != nil {
+					return err
+				}
+				work := time.NewTimer(10 * time.Millisecond)
+				defer work.Stop()
+				<-work.C
+				return nil
+			}
+		}).start()
+		all := ids(300)
+		for range 2 {
+			p.publish(all...)
+		}
+		admin := w.admin(t)
+		for round := 1; round <= 5; round++ {
+			p.awaitCount("runs", round*30, runs.total)
+			_, err := admin.Exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+				WHERE datname = current_database() AND pid <> pg_backend_pid()`)
+			must(t, err)
+		}
+		p.awaitEffects(all...)
+		if runs.total() == len(all) {
+			t.Error("no run was disturbed: the test has proved nothing")
+		}
+		p.wantNoDead()
+	})
+}
+
+// What the database says against a transaction counts for what it is, at the
+// handler's statement and at COMMIT: a lost race is run again at no attempt, a
+// broken constraint is the message's fault.
+func TestDatabaseErrors(t *testing.T) {
+	on(t, withPostgres, func(t *testing.T, w *world) {
+		op := w.operation("billing")
+		op.Policy.MaxAttempts = 1
+		var runs tally
+		p := w.process(t, op, func(p *proc) idem.HandlerFunc[event] {
+			return func(ctx context.Context, m idem.Message[event]) error {
+				_, leave := runs.enter(m.Payload.ID)
+				defer leave()
+				if err := p.effect(ctx, m.Payload.ID); err != nil {
+					return fmt.Errorf("insert effect: %w", err)
+				}
+				return nil
+			}
+		})
+		admin := w.admin(t)
+		_, err := admin.Exec(t.Context(), `
+			CREATE TABLE faults (id text, place text, code text);
+			CREATE SEQUENCE strikes; -- keeps its count when the transaction is rolled back
+			CREATE FUNCTION strike() RETURNS trigger LANGUAGE plpgsql AS $$
+			DECLARE c text;
+			BEGIN
+				SELECT code INTO c FROM faults WHERE id = NEW.id AND place = TG_ARGV[0];
+				IF c IS NOT NULL AND nextval('strikes_' || NEW.id) <= 2 THEN
+					RAISE EXCEPTION 'injected' USING ERRCODE = c;
+				END IF;
+				RETURN NEW;
+			END $$;
+			CREATE TRIGGER at_statement BEFORE INSERT ON effects FOR EACH ROW EXECUTE FUNCTION strike('statement');
+			CREATE CONSTRAINT TRIGGER at_commit AFTER INSERT ON effects DEFERRABLE INITIALLY DEFERRED
+				FOR EACH ROW EXECUTE FUNCTION strike('commit')`)
+		must(t, err)
+		var passing, broken []string
+		for _, place := range []string{"statement", "commit"} {
+			for _, code := range []string{"40P01", "40001", "55P03", "57P01", "23514"} {
+				id := fmt.Sprint(len(passing) + len(broken))
+				if code == "23514" {
+					broken = append(broken, id)
+				} else {
+					passing = append(passing, id)
+				}
+				_, err := admin.Exec(t.Context(), fmt.Sprintf(`CREATE SEQUENCE strikes_%s; INSERT INTO faults VALUES ('%[1]s', '%s', '%s')`, id, place, code))
+				must(t, err)
+			}
+		}
+		p.start().publish(append(append([]string{}, passing...), broken...)...)
+		p.awaitEffects(passing...)
+		got := p.awaitDead(len(broken))
+		if len(got) != 2 || got[0] != idem.ReasonPermanent || got[1] != idem.ReasonPermanent {
+			t.Errorf("dead letters %v, want one for each broken constraint", got)
+		}
+		runs.wantRuns(t, 3, passing...)
+		runs.wantRuns(t, 1, broken...)
+	})
+}
+
+// Two handlers lock two rows in opposite order. The database sacrifices one,
+// which is run again and takes effect as well.
+func TestDeadlock(t *testing.T) {
+	on(t, withPostgres, func(t *testing.T, w *world) {
+		op := w.operation("billing")
+		op.Policy.MaxAttempts = 1
+		var runs tally
+		var both sync.WaitGroup
+		both.Add(2)
+		p := w.process(t, op, func(p *proc) idem.HandlerFunc[event] {
+			return func(ctx context.Context, m idem.Message[event]) error {
+				run, leave := runs.enter(m.Payload.ID)
+				defer leave()
+				first, second := "a", "b"
+				if m.Payload.ID == "1" {
+					first, second = second, first
+				}
+				lock := func(row string) error {
+					return p.exec(ctx, "UPDATE accounts SET balance = balance + 1 WHERE id = '"+row+"'")
+				}
+				if err := lock(first); err != nil {
+					return err
+				}
+				if run == 1 {
+					both.Done()
+					both.Wait() // each has its first row
+				}
+				if err := lock(second); err != nil {
+					return err
+				}
+				return p.effect(ctx, m.Payload.ID)
+			}
+		})
+		admin := w.admin(t)
+		_, err := admin.Exec(t.Context(), `CREATE TABLE accounts (id text, balance int); INSERT INTO accounts VALUES ('a', 0), ('b', 0)`)
+		must(t, err)
+		p.start().publish("0", "1")
+		p.awaitEffects("0", "1")
+		p.wantNoDead()
+		var sum int
+		must(t, admin.QueryRow(t.Context(), `SELECT sum(balance) FROM accounts`).Scan(&sum))
+		if sum != 4 || runs.total() < 3 {
+			t.Errorf("the rows were changed %d times in %d runs, want 4 times in at least 3", sum, runs.total())
+		}
+	})
+}
+
+// Far more handlers than connections: they wait for their turn.
+func TestPoolSmallerThanTheConcurrency(t *testing.T) {
+	on(t, withPostgres, func(t *testing.T, w *world) {
+		w.cfg.Postgres.MaxConns = 2
+		op := w.operation("billing")
+		op.Concurrency = 32
+		op.Policy.MaxAttempts = 1
+		p := w.process(t, op, func(p *proc) idem.HandlerFunc[event] {
+			return func(ctx context.Context, m idem.Message[event]) error { return p.effect(ctx, m.Payload.ID) }
+		}).start()
+		all := ids(100)
+		p.publish(all...)
+		p.awaitEffects(all...)
+		p.wantNoDead()
+	})
+}
