@@ -135,6 +135,8 @@ func (s *settler) pause(msg *message.Message, a *idem.Attempt) {
 		return
 	}
 	s.c.Gate.Pause(idem.Summary(a.Err))
+	s.e.Logger.Error("idem: consumer paused", "consumer", s.c.Name, "event_id", a.Key, "message_id", a.MessageID,
+		"error", idem.Summary(a.Err), "fix", "mend the handler and restart, or call Resume of the consumer's Gate")
 	s.giveBack(msg, a, pauseRecheck)
 }
 

@@ -14,7 +14,9 @@ package wiring
 
 import (
 	"fmt"
+	"io"
 	"log/slog"
+	"os"
 
 	"github.com/google/wire"
 
@@ -36,7 +38,7 @@ type Parts struct {
 
 // Options are what a configuration file cannot say.
 type Options struct {
-	// Logger; nil means slog.Default().
+	// Logger; nil means one to standard error, as the configuration says.
 	Logger *slog.Logger
 	// Observer is told of every settled delivery; nil is none.
 	Observer func(middleware.Observation)
@@ -46,12 +48,21 @@ type Options struct {
 // idem.Store.
 var Set = wire.NewSet(NewLogger, NewBreakers, NewRelay, NewDeadLetters, NewApp, wire.Struct(new(Parts), "*"))
 
-// NewLogger returns the logger of the options.
-func NewLogger(o Options) *slog.Logger {
-	if o.Logger == nil {
-		return slog.Default()
+// NewLogger returns the logger of the options, else one that writes to standard
+// error as the configuration says.
+func NewLogger(cfg idem.Config, o Options) *slog.Logger {
+	if o.Logger != nil {
+		return o.Logger
 	}
-	return o.Logger
+	return newLogger(cfg, os.Stderr)
+}
+
+func newLogger(cfg idem.Config, w io.Writer) *slog.Logger {
+	h := &slog.HandlerOptions{Level: cfg.Log.Level}
+	if cfg.Log.Format == "json" {
+		return slog.New(slog.NewJSONHandler(w, h))
+	}
+	return slog.New(slog.NewTextHandler(w, h))
 }
 
 // NewBreakers makes the breakers that the configuration declares.
@@ -101,7 +112,7 @@ func want(what, asked, built string) error {
 	if asked == built {
 		return nil
 	}
-	return fmt.Errorf("wiring: %s: this program is built for %q, the configuration says %q", what, built, asked)
+	return fmt.Errorf("wiring: %s: this program links %q only, the configuration asks for %q (of itself, or by another key that implies it): set %s: %s, or build with another package of wiring", what, built, asked, what, built)
 }
 
 // CloseFunc turns a Close method into a clean-up that logs its error.

@@ -95,10 +95,10 @@ log: {level: loud, format: xml}
 			"idem.yaml:1:10: outbox.frobnicate: unknown key (known here: batch, pollInterval, lease)",
 		}},
 		"what is missing, at the section it is missing in": {"transport: kafka\nkafka:\n  window: 5\n", []string{
-			"idem.yaml:2:1: kafka.brokers: must name at least one broker for transport kafka (such as localhost:9092)",
+			"idem.yaml:2:1: kafka.brokers: must name at least one broker for transport kafka (in idem.yaml or as IDEM_KAFKA_BROKERS, such as localhost:9092)",
 		}},
 		"what is missing with its section": {"transport: postgres\n", []string{
-			"idem.yaml: postgres.dsn: must be set for transport postgres (such as postgres://app:${DB_PASSWORD}@localhost/app)",
+			"idem.yaml: postgres.dsn: must be set for transport postgres (in idem.yaml or as IDEM_POSTGRES_DSN, such as postgres://app:${DB_PASSWORD}@localhost/app)",
 		}},
 		"a variable that is not set": {"sqlite: {path: \"${HOME_DIR}/x.db\"}\nkafka:\n  brokers: [\"${A:-b:1}\", \"${B}\"]\n", []string{
 			"idem.yaml:1:16: sqlite.path: environment variable HOME_DIR is not set (set it, or write ${HOME_DIR:-default})",
@@ -216,7 +216,7 @@ func TestWhichFileIsRead(t *testing.T) {
 		t.Errorf("without a file: transport %q, error %v", c.Transport, err)
 	}
 	if got := problems(Source{Overrides: []string{"transport=kafka"}}); !cmp.Equal(got, []string{
-		"configuration: kafka.brokers: must name at least one broker for transport kafka (such as localhost:9092)",
+		"configuration: kafka.brokers: must name at least one broker for transport kafka (in idem.yaml or as IDEM_KAFKA_BROKERS, such as localhost:9092)",
 	}) {
 		t.Errorf("problems without a file: %q", got)
 	}

@@ -106,7 +106,7 @@ func (s *Service) reopen(ctx context.Context, tx idem.Tx, d idem.DeadLetter, o R
 		return err
 	}
 	if rec.Status != idem.StatusNew && rec.Fingerprint != "" && d.Fingerprint != "" && rec.Fingerprint != d.Fingerprint {
-		return fmt.Errorf("%w: the key belongs to a message with other content", idem.ErrAlreadyDone)
+		return fmt.Errorf("%w, by a message with other content: discard this one, or publish it under another key", idem.ErrAlreadyDone)
 	}
 	if rec.Status == idem.StatusDone {
 		return idem.ErrAlreadyDone

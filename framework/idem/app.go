@@ -34,7 +34,7 @@ type AppConfig struct {
 	// Classifier tells whose fault an error is; the zero value has the defaults.
 	// Rules of Config come before its own.
 	Classifier Classifier
-	// Logger; nil discards.
+	// Logger; nil means slog.Default().
 	Logger *slog.Logger
 }
 

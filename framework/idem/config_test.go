@@ -126,9 +126,9 @@ func TestConfigRequiresWhatTheTransportNeeds(t *testing.T) {
 		config Config
 		want   string
 	}{
-		{Config{Transport: "kafka"}, "kafka.brokers: must name at least one broker for transport kafka (such as localhost:9092)"},
-		{Config{Transport: "postgres"}, "postgres.dsn: must be set for transport postgres (such as postgres://app:${DB_PASSWORD}@localhost/app)"},
-		{Config{Store: "postgres"}, "postgres.dsn: must be set for store postgres (such as postgres://app:${DB_PASSWORD}@localhost/app)"},
+		{Config{Transport: "kafka"}, "kafka.brokers: must name at least one broker for transport kafka (in idem.yaml or as IDEM_KAFKA_BROKERS, such as localhost:9092)"},
+		{Config{Transport: "postgres"}, "postgres.dsn: must be set for transport postgres (in idem.yaml or as IDEM_POSTGRES_DSN, such as postgres://app:${DB_PASSWORD}@localhost/app)"},
+		{Config{Store: "postgres"}, "postgres.dsn: must be set for store postgres (in idem.yaml or as IDEM_POSTGRES_DSN, such as postgres://app:${DB_PASSWORD}@localhost/app)"},
 		{Config{Store: "postgress"}, "store: must be sqlite, postgres or memory (did you mean postgres?)"},
 		{Config{Consumers: map[string]OperationConfig{"a": {Policy: PolicyConfig{MaxAttempts: new(0)}}}}, "consumers.a.policy.maxAttempts: must be at least 1, is 0 (1 is no retry)"},
 	} {

@@ -86,7 +86,7 @@ func (c Config) checkPostgres(e *configErrors) {
 	p := c.Postgres
 	for _, user := range []struct{ key, value string }{{"transport", c.Transport}, {"store", c.Store}} {
 		if user.value == namePostgres && p.DSN == "" {
-			e.check(false, "postgres.dsn", "must be set for %s postgres (such as postgres://app:${DB_PASSWORD}@localhost/app)", user.key)
+			e.check(false, "postgres.dsn", "must be set for %s postgres (in idem.yaml or as IDEM_POSTGRES_DSN, such as postgres://app:${DB_PASSWORD}@localhost/app)", user.key)
 			break
 		}
 	}
@@ -99,7 +99,7 @@ func (c Config) checkPostgres(e *configErrors) {
 
 func (c Config) checkKafka(e *configErrors) {
 	k := c.Kafka
-	e.check(c.Transport != nameKafka || len(k.Brokers) > 0, "kafka.brokers", "must name at least one broker for transport kafka (such as localhost:9092)")
+	e.check(c.Transport != nameKafka || len(k.Brokers) > 0, "kafka.brokers", "must name at least one broker for transport kafka (in idem.yaml or as IDEM_KAFKA_BROKERS, such as localhost:9092)")
 	for i, b := range k.Brokers {
 		host, port, err := net.SplitHostPort(b)
 		n, wrong := strconv.ParseUint(port, 10, 16)

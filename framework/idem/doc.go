@@ -12,6 +12,7 @@
 //		Name:  "faturar",
 //		Topic: "pedidos",
 //		Key:   idem.KeyFrom(idem.FromPayload("/pedidoId")),
+//		Emits: []string{"faturas"},
 //	}
 //	err := idem.Register(app, op, idem.HandlerFunc[PedidoCriado](
 //		func(ctx context.Context, msg idem.Message[PedidoCriado]) error {

@@ -36,13 +36,14 @@ func (e *Engine) maxMessageBytes() int {
 	return e.Transport.Capabilities().MaxMessageBytes
 }
 
-// NewEngine returns an engine; transport, logger may be nil.
+// NewEngine returns an engine. Transport may be nil; a nil logger means
+// slog.Default().
 func NewEngine(store Store, transport Transport, classifier Classifier, logger *slog.Logger) (*Engine, error) {
 	if store == nil {
 		return nil, errors.New("idem: engine: store is nil")
 	}
 	if logger == nil {
-		logger = slog.New(slog.DiscardHandler)
+		logger = slog.Default()
 	}
 	e := &Engine{Store: store, Transport: transport, Classifier: classifier, Logger: logger}
 	e.hard, e.stop = context.WithCancelCause(context.Background())

@@ -42,10 +42,12 @@ func (a *App) Run(ctx context.Context) error {
 	go func() { routerDone <- router.Run(context.WithoutCancel(ctx)) }()
 	<-router.Running()
 	a.watch(handlers, failed)
+	a.log.Info("idem: running", "transport", a.cfg.Transport.Name(), "consumers", a.names())
 	err = a.untilEnd(ctx, router, routerDone, failed)
 	stopServices()
 	servicesDone.Wait()
 	a.engine.stop(ErrShuttingDown)
+	a.log.Info("idem: stopped", "clean", err == nil)
 	return err
 }
 
@@ -74,11 +76,7 @@ func (a *App) start(ctx context.Context) error {
 	if len(a.consumers) == 0 {
 		return errors.New("idem: no consumer is registered")
 	}
-	names := make([]string, len(a.consumers))
-	for i, c := range a.consumers {
-		names[i] = c.Name
-	}
-	if err := errors.Join(checkTopics(a.consumers), a.cfg.Config.CheckConsumers(names)); err != nil {
+	if err := errors.Join(checkTopics(a.consumers), a.cfg.Config.CheckConsumers(a.names())); err != nil {
 		return err
 	}
 	if err := a.checkCapabilities(); err != nil {
@@ -101,6 +99,14 @@ func (a *App) start(ctx context.Context) error {
 		return fmt.Errorf("idem: topics: %w", err)
 	}
 	return nil
+}
+
+func (a *App) names() []string {
+	names := make([]string, len(a.consumers))
+	for i, c := range a.consumers {
+		names[i] = c.Name
+	}
+	return names
 }
 
 // checkCapabilities compares what the operations want with what the broker

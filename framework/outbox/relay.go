@@ -31,7 +31,7 @@ type Config struct {
 	Poll time.Duration
 	// Backoff spaces the publishes of a row that fails. The zero value is 200 ms to 30 s.
 	Backoff idem.Backoff
-	// Logger; nil discards.
+	// Logger; nil means slog.Default().
 	Logger *slog.Logger
 }
 
@@ -46,7 +46,7 @@ func (c Config) withDefaults() Config {
 		c.Poll = 200 * time.Millisecond
 	}
 	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
+		c.Logger = slog.Default()
 	}
 	c.Backoff = c.Backoff.WithDefaults()
 	return c

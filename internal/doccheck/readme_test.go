@@ -2,6 +2,7 @@ package doccheck
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -42,6 +43,7 @@ func register(app *idem.App) error {
 		Name:  "faturar",
 		Topic: "pedidos",
 		Key:   idem.KeyFrom(idem.FromPayload("/pedidoId")),
+		Emits: []string{"faturas"},
 	}, idem.HandlerFunc[PedidoCriado](faturar))
 }
 
@@ -125,7 +127,10 @@ func depth(ctx context.Context, t idem.Transport) (n int, oldest time.Duration, 
 	}).Depth(ctx, "pedidos", "faturar")
 }
 
-func adopt(router *message.Router, subscriber message.Subscriber, store idem.Store) error {
+func adopt(ctx context.Context, router *message.Router, subscriber message.Subscriber, store idem.Store) error {
+	if err := store.Migrate(ctx); err != nil { // an App does this by itself
+		return err
+	}
 	engine, err := idem.NewEngine(store, nil, idem.Classifier{}, nil)
 	if err != nil {
 		return err
@@ -160,7 +165,8 @@ func replayAll(ctx context.Context, letters *deadletter.Service) error {
 			return err
 		}
 		fmt.Println(d.ID, d.Key, d.Reason, d.Class, d.Error)
-		if err := letters.Replay(ctx, d.ID, deadletter.ReplayOptions{}); err != nil {
+		err := letters.Replay(ctx, d.ID, deadletter.ReplayOptions{})
+		if err != nil && !errors.Is(err, idem.ErrAlreadyDone) { // done meanwhile, or the key is another message's
 			return err
 		}
 	}

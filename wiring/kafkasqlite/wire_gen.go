@@ -19,7 +19,7 @@ import (
 // Build assembles an application on Kafka and SQLite. Call the clean-up
 // after Run has returned.
 func Build(ctx context.Context, cfg idem.Config, o wiring.Options) (*Parts, func(), error) {
-	logger := wiring.NewLogger(o)
+	logger := wiring.NewLogger(cfg, o)
 	transport, cleanup, err := kafkaparts.NewTransport(cfg, logger)
 	if err != nil {
 		return nil, nil, err

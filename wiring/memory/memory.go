@@ -24,6 +24,9 @@ var Set = wire.NewSet(wiring.Set, NewStore, NewTransport, wire.Struct(new(Parts)
 
 // NewStore makes the store.
 func NewStore(cfg idem.Config) (*store.Store, error) {
+	if err := wiring.WantTransport(cfg, "memory"); err != nil { // the store only follows from it
+		return nil, err
+	}
 	if err := wiring.WantStore(cfg, "memory"); err != nil {
 		return nil, err
 	}
@@ -32,9 +35,6 @@ func NewStore(cfg idem.Config) (*store.Store, error) {
 
 // NewTransport makes the queue.
 func NewTransport(cfg idem.Config, log *slog.Logger) (*transport.Transport, func(), error) {
-	if err := wiring.WantTransport(cfg, "memory"); err != nil {
-		return nil, nil, err
-	}
 	t, err := transport.New(transport.Config{
 		Lease: cfg.Queue.Lease, PollInterval: cfg.Queue.PollInterval, Retention: cfg.Queue.Retention, Logger: log,
 	})
@@ -47,7 +47,7 @@ func NewTransport(cfg idem.Config, log *slog.Logger) (*transport.Transport, func
 // Again assembles another application on the same queue and tables, as a second
 // process on a shared broker and database would be.
 func (p *Parts) Again(cfg idem.Config, o wiring.Options) (wiring.Parts, error) {
-	log, breakers := wiring.NewLogger(o), wiring.NewBreakers(cfg)
+	log, breakers := wiring.NewLogger(cfg, o), wiring.NewBreakers(cfg)
 	relay, err := wiring.NewRelay(cfg, p.Store, p.Transport, log)
 	if err != nil {
 		return wiring.Parts{}, err

@@ -16,7 +16,7 @@ import (
 // Build assembles an application. Nothing outlives the process. Call the
 // clean-up after Run has returned.
 func Build(cfg idem.Config, o wiring.Options) (*Parts, func(), error) {
-	logger := wiring.NewLogger(o)
+	logger := wiring.NewLogger(cfg, o)
 	transport, cleanup, err := NewTransport(cfg, logger)
 	if err != nil {
 		return nil, nil, err

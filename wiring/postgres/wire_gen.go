@@ -22,7 +22,7 @@ func Build(ctx context.Context, cfg idem.Config, o wiring.Options) (*Parts, func
 	if err != nil {
 		return nil, nil, err
 	}
-	logger := wiring.NewLogger(o)
+	logger := wiring.NewLogger(cfg, o)
 	transport, cleanup2, err := NewTransport(ctx, cfg, pool, logger)
 	if err != nil {
 		cleanup()

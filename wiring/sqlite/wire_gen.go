@@ -18,7 +18,7 @@ import (
 // Build assembles an application on one SQLite file. Call the clean-up after
 // Run has returned.
 func Build(ctx context.Context, cfg idem.Config, o wiring.Options) (*Parts, func(), error) {
-	logger := wiring.NewLogger(o)
+	logger := wiring.NewLogger(cfg, o)
 	db, cleanup, err := sqlitestore.OpenDB(cfg, logger)
 	if err != nil {
 		return nil, nil, err
