@@ -28,6 +28,7 @@ func forDemo(cfg idem.Config, dir string) idem.Config {
 	unlessSet(&cfg.Outbox.Lease, standard.Outbox.Lease, 2*time.Second)
 	unlessSet(&cfg.Kafka.SessionTimeout, standard.Kafka.SessionTimeout, 6*time.Second) // brokers take no less as they come
 	unlessSet(&cfg.DrainTimeout, standard.DrainTimeout, 5*time.Second)
+	unlessSet(&cfg.SQLite.Synchronous, standard.SQLite.Synchronous, "normal") // survives a killed process, and waits less for the disk
 	unlessSet(&cfg.Postgres.MaxConns, standard.Postgres.MaxConns, 12)
 	return cfg
 }

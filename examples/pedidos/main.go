@@ -55,7 +55,7 @@ func parse(args []string, stderr io.Writer) (flags, error) {
 	f := flags{shared: config.Bind(fs)}
 	fs.IntVar(&f.events, "n", 300, fmt.Sprintf("number of good orders, at least %d", demo.MinEvents))
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of everything random")
-	fs.DurationVar(&f.timeout, "timeout", 25*time.Second, "end a run that does not come to its end")
+	fs.DurationVar(&f.timeout, "timeout", 0, "end a run that does not come to its end (default 25s, more for many orders)")
 	fs.BoolVar(&f.json, "json", false, "print one JSON object at the end and nothing else")
 	fs.BoolVar(&f.kill, "kill", false, "run the instances as processes and SIGKILL one half-way")
 	fs.BoolVar(&f.verbose, "v", false, "show the framework's log")
@@ -128,8 +128,8 @@ func (f flags) options(dir string) (demo.Options, error) {
 		return demo.Options{}, err
 	case f.events < demo.MinEvents:
 		return demo.Options{}, fmt.Errorf("-n must be at least %d, is %d", demo.MinEvents, f.events)
-	case f.timeout <= 0:
-		return demo.Options{}, fmt.Errorf("-timeout must be positive, is %v", f.timeout)
+	case f.timeout < 0:
+		return demo.Options{}, fmt.Errorf("-timeout must not be negative, is %v", f.timeout)
 	case f.kill && cfg.Transport == "memory":
 		return demo.Options{}, errors.New("-kill needs a transport that outlives a process: -transport sqlite, postgres or kafka")
 	}

@@ -24,7 +24,7 @@ func TestUsage(t *testing.T) {
 		{"-transport memory -kill", "-kill needs a transport that outlives a process"},
 		{"-n 3", "-n must be at least 10, is 3"},
 		{"-n some", `invalid value "some" for flag -n`},
-		{"-timeout 0", "-timeout must be positive"},
+		{"-timeout -1s", "-timeout must not be negative"},
 		{"-set queue.leese=2s", "-set: queue.leese"},
 		{"-config no-such.yaml", "no-such.yaml"},
 		{"kafka", `unexpected argument "kafka"`},

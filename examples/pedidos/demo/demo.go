@@ -24,7 +24,8 @@ type Options struct {
 	Progress io.Writer
 	// Logger gets the framework's log.
 	Logger *slog.Logger
-	// Timeout ends a run that does not come to its end. 0 means 25 s.
+	// Timeout ends a run that does not come to its end. 0 means 25 s, and
+	// 50 ms more for each order beyond 300.
 	Timeout time.Duration
 }
 
@@ -36,7 +37,7 @@ const setUpWithin = 15 * time.Second
 // and interruptions included, is in the result.
 func Main(ctx context.Context, o Options) (*Result, error) {
 	if o.Timeout == 0 {
-		o.Timeout = 25 * time.Second
+		o.Timeout = 25*time.Second + time.Duration(max(0, o.Events-300))*50*time.Millisecond
 	}
 	p := &progress{w: o.Progress, begin: time.Now()}
 	c, err := newControl(ctx, newGateway(min(20, o.Events/3), p.say))
