@@ -204,7 +204,7 @@ func TestPartsAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := func(m message.HandlerMiddleware, ctx context.Context) (ran bool, err error) { //nolint:revive // the part comes first
+	run := func(m message.HandlerMiddleware, ctx context.Context) (ran bool, err error) {
 		msg := message.NewMessage("", []byte(`{"id":"1"}`))
 		msg.SetContext(ctx)
 		_, err = m(func(*message.Message) ([]*message.Message, error) { ran = true; return nil, nil })(msg)
