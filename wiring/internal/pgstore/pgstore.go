@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/google/wire"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -33,7 +34,25 @@ func OpenPool(ctx context.Context, cfg idem.Config) (*pgxpool.Pool, func(), erro
 	if err != nil {
 		return nil, nil, fmt.Errorf("wiring: postgres: %w", err)
 	}
-	return pool, pool.Close, nil
+	return pool, func() { closePool(pool) }, nil
+}
+
+// closeWithin bounds the wait for connections that handlers still hold: one that
+// never returns must not keep the process from ending.
+const closeWithin = 5 * time.Second
+
+func closePool(pool *pgxpool.Pool) {
+	closed := make(chan struct{})
+	go func() {
+		pool.Close()
+		close(closed)
+	}()
+	timer := time.NewTimer(closeWithin)
+	defer timer.Stop()
+	select {
+	case <-closed:
+	case <-timer.C:
+	}
 }
 
 // NewStore makes the store.
