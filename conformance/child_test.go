@@ -31,6 +31,7 @@ var jobs = map[string]func(context.Context, childTask) error{
 	"race":          race,
 	"consume":       consumeUntilKilled,
 	"call outwards": callUntilKilled,
+	"hold":          holdUntilTold,
 }
 
 // runChild does the work of a child process, if this is one.

@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"slices"
@@ -167,3 +168,27 @@ func (s *silence) Call(context.Context, idem.Message[event]) (receipt, error) {
 }
 
 func (s *silence) Apply(context.Context, idem.Message[event], receipt) error { return nil }
+
+// holdUntilTold handles messages and holds the first one, its effect written
+// and not committed, until the parent closes the input.
+func holdUntilTold(ctx context.Context, task childTask) error {
+	w := task.world()
+	p, closeAll, err := assemble(ctx, w.cfg, wiring.Options{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return err
+	}
+	defer closeAll()
+	var once sync.Once
+	err = idem.Register(p.App, w.operation("billing"), idem.HandlerFunc[event](func(ctx context.Context, m idem.Message[event]) error {
+		err := p.effect(ctx, m.Payload.ID)
+		once.Do(func() {
+			fmt.Println("in hand")
+			_, _ = io.Copy(io.Discard, os.Stdin)
+		})
+		return err
+	}))
+	if err != nil {
+		return err
+	}
+	return p.App.Run(ctx)
+}

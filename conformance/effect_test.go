@@ -61,36 +61,6 @@ func TestDuplicatesOverTwoProcesses(t *testing.T) {
 	})
 }
 
-// A handler that takes many times the lease runs alone and once.
-func TestHandlerLongerThanItsLease(t *testing.T) {
-	everywhere(t, func(t *testing.T, w *world) {
-		w.cfg.Queue.Lease = time.Second
-		var running, overlaps, calls atomic.Int32
-		handle := func(p *proc) idem.HandlerFunc[event] {
-			return func(ctx context.Context, m idem.Message[event]) error {
-				calls.Add(1)
-				if running.Add(1) > 1 {
-					overlaps.Add(1)
-				}
-				defer running.Add(-1)
-				select {
-				case <-time.After(3 * time.Second):
-				case <-ctx.Done():
-					return ctx.Err()
-				}
-				return p.effect(ctx, m.Payload.ID)
-			}
-		}
-		a := w.process(t, w.operation("billing"), handle).start()
-		w.process(t, w.operation("billing"), handle).start()
-		a.publish("1")
-		a.awaitEffects("1")
-		if overlaps.Load() > 0 || calls.Load() != 1 {
-			t.Errorf("%d runs, %d of them beside another; want 1 and 0", calls.Load(), overlaps.Load())
-		}
-	})
-}
-
 // Two consumers of one topic each get every message, and a consumer that
 // comes late gets what was published before.
 func TestEveryGroupGetsEveryMessage(t *testing.T) {
