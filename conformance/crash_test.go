@@ -110,6 +110,7 @@ func (b *bank) Apply(ctx context.Context, _ idem.Message[event], r receipt) erro
 // A process is killed while a third party works for it: the next one waits
 // for the intent's lease, asks, and calls again only what surely never was.
 func TestKilledDuringAnExternalCall(t *testing.T) {
+	t.Parallel() // it waits for a time-out
 	on(t, []string{"sqlite", "postgres"}, func(t *testing.T, w *world) {
 		w.quicken()
 		p := w.app(t)

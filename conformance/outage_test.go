@@ -211,3 +211,46 @@ func TestPoolSmallerThanTheConcurrency(t *testing.T) {
 		p.wantNoDead()
 	})
 }
+
+// The table of dead letters hangs. Storing one gives up in time and tries
+// again with the message in hand; the handler is not run again, and the others
+// do not wait.
+func TestHangingDeadLetter(t *testing.T) {
+	t.Parallel() // it waits for a time-out
+	on(t, []string{"postgres"}, func(t *testing.T, w *world) {
+		var runs tally
+		p := w.process(t, w.operation("billing"), func(p *proc) idem.HandlerFunc[event] {
+			return func(ctx context.Context, m idem.Message[event]) error {
+				_, leave := runs.enter(m.Payload.ID)
+				defer leave()
+				if m.Payload.ID == "7" {
+					return idem.Permanent(errBlip)
+				}
+				return p.effect(ctx, m.Payload.ID)
+			}
+		}).start()
+		admin := w.admin(t)
+		lock, err := w.admin(t).Begin(t.Context())
+		must(t, err)
+		_, err = lock.Exec(t.Context(), `LOCK TABLE idem_dead_letters IN ACCESS EXCLUSIVE MODE`)
+		must(t, err)
+		all := ids(20)
+		p.publish(all...)
+		tries := map[time.Time]bool{}
+		p.awaitCount("tries", 2, func() int {
+			var begun *time.Time
+			must(t, admin.QueryRow(t.Context(), `SELECT max(query_start) FROM pg_stat_activity
+				WHERE datname = current_database() AND wait_event_type = 'Lock'`).Scan(&begun))
+			if begun != nil {
+				tries[*begun] = true
+			}
+			return len(tries)
+		})
+		p.wantOnce(without(all, "7")...)
+		must(t, lock.Rollback(t.Context()))
+		if got := p.awaitDead(1); len(got) != 1 || got[0] != idem.ReasonPermanent {
+			t.Errorf("dead letters %v, want one", got)
+		}
+		runs.wantRuns(t, 1, all...)
+	})
+}

@@ -14,6 +14,7 @@ import (
 // failing. The new owner gets the messages meanwhile: it must neither run beside
 // the old one nor lose what that one is not allowed to commit any more.
 func TestRebalanceWithHandlersThatDoNotStop(t *testing.T) {
+	t.Parallel() // it waits for a time-out
 	on(t, []string{"kafka"}, func(t *testing.T, w *world) {
 		w.cfg.Postgres.ClaimWait = 200 * time.Millisecond
 		w.cfg.Postgres.MaxConns = 32
