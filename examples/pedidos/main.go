@@ -122,14 +122,16 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 // options checks what was asked for; SQLite's file goes into dir.
 func (f flags) options(dir string) (demo.Options, error) {
-	cfg, err := load(f.shared)
 	switch {
-	case err != nil:
-		return demo.Options{}, err
 	case f.events < demo.MinEvents:
 		return demo.Options{}, fmt.Errorf("-n must be at least %d, is %d", demo.MinEvents, f.events)
 	case f.timeout < 0:
 		return demo.Options{}, fmt.Errorf("-timeout must not be negative, is %v", f.timeout)
+	}
+	cfg, err := load(f.shared)
+	switch {
+	case err != nil:
+		return demo.Options{}, err
 	case f.kill && cfg.Transport == "memory":
 		return demo.Options{}, errors.New("-kill needs a transport that outlives a process: -transport sqlite, postgres or kafka")
 	}

@@ -19,13 +19,14 @@ import (
 
 // An instance that dies ends the run at once, with its reason.
 func TestDeadInstance(t *testing.T) {
+	args := onSQLite.args(t, "-kill")
 	for _, tc := range []struct {
 		name  string
 		spawn demo.Spawn
 		want  string
 	}{
 		{"killed by somebody else", func(name string, run demo.Run) (demo.Process, error) {
-			p, err := spawner(onSQLite.args(t, "-kill"), t.TempDir(), io.Discard)(name, run)
+			p, err := spawner(args, t.TempDir(), io.Discard)(name, run)
 			if err == nil && name == "instance-2" {
 				err = p.Kill()
 			}
