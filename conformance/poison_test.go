@@ -62,7 +62,7 @@ func TestSlowFailureAmongTwenty(t *testing.T) {
 	everywhere(t, func(t *testing.T, w *world) {
 		w.cfg.Queue.Lease = 300 * time.Millisecond
 		op := w.operation("billing")
-		op.Policy.MaxAttempts = 3
+		op.Policy.MaxAttempts, op.Policy.Quick = 3, -1
 		const slow = "7"
 		var runs tally
 		p := w.process(t, op, func(p *proc) idem.HandlerFunc[event] {
@@ -108,7 +108,7 @@ func TestFailingKeyHoldsOnlyItself(t *testing.T) {
 	everywhere(t, func(t *testing.T, w *world) {
 		op := w.operation("billing")
 		op.Concurrency = 4
-		op.Policy.MaxAttempts = 10000
+		op.Policy.MaxAttempts, op.Policy.Quick = 10000, -1
 		var mended atomic.Bool
 		p := w.process(t, op, func(p *proc) idem.HandlerFunc[event] {
 			return func(ctx context.Context, m idem.Message[event]) error {
