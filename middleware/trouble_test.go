@@ -100,30 +100,33 @@ func TestShutdownBetweenTwoTries(t *testing.T) {
 
 // The stack of a panic is for the log; what travels is short.
 func TestPanicKeepsItsStackAtHome(t *testing.T) {
-	inBubble(t, benchOptions{}, func(b *bench) {
-		op := idem.Operation{Policy: idem.Policy{MaxAttempts: 1, OnBug: idem.BugDeadLetters}}
-		b.handle(op, func(context.Context, idem.Message[order]) error {
-			panic("index out of range: " + strings.Repeat("long ", 20_000))
-		})
-		b.start()
-		copies := b.tap("orders.dlq")
-		b.publish(order{ID: "1"})
-		b.settle(time.Second)
-		dead := b.wantDead(idem.ReasonBug)[0]
-		if len(dead.Error) > 512 || !strings.Contains(dead.Error, "index out of range") || strings.Contains(dead.Error, ".go:") {
-			t.Errorf("dead letter says %d bytes: %.200q", len(dead.Error), dead.Error)
-		}
-		if got := copies(); len(got) != 1 {
-			t.Errorf("%d copies, want 1", len(got))
-		} else {
-			for _, h := range got[0].Envelope.Headers {
-				if len(h.Value) > 512 || strings.Contains(string(h.Value), ".go:") {
-					t.Errorf("header %s has %d bytes: %.200q", h.Name, len(h.Value), h.Value)
+	for name, text := range map[string]string{"short": "index out of range", "long": "index out of range: " + strings.Repeat("far ", 20_000)} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, benchOptions{}, func(b *bench) {
+				op := idem.Operation{Policy: idem.Policy{MaxAttempts: 1, OnBug: idem.BugDeadLetters}}
+				b.handle(op, func(context.Context, idem.Message[order]) error { panic(text) })
+				b.start()
+				copies := b.tap("orders.dlq")
+				b.publish(order{ID: "1"})
+				b.settle(time.Second)
+				said := map[string]string{"dead letter": b.wantDead(idem.ReasonBug)[0].Error}
+				for _, d := range copies() {
+					for _, h := range d.Envelope.Headers {
+						said["header "+h.Name] = string(h.Value)
+					}
 				}
-			}
-		}
-		if len(b.log.find("panicked")) != 1 {
-			t.Error("the log does not tell of the panic")
-		}
-	})
+				if !strings.Contains(said["dead letter"], "index out of range") || len(said) < 5 {
+					t.Errorf("it is not told what happened: %q", said)
+				}
+				for where, text := range said {
+					if len(text) > 512 || strings.Contains(text, ".go:") || strings.Contains(text, "goroutine ") {
+						t.Errorf("%s has %d bytes: %.200q", where, len(text), text)
+					}
+				}
+				if len(b.log.find("panicked")) != 1 {
+					t.Error("the log does not tell of the panic")
+				}
+			})
+		})
+	}
 }
