@@ -126,3 +126,17 @@ func TestHandlerThatOutlivesTheDrain(t *testing.T) {
 		b.wantNoDead()
 	})
 }
+
+// A router closes the publisher of each handler that ends. Everybody else
+// goes on publishing.
+func TestClosedPublisherServesTheOthers(t *testing.T) {
+	everywhere(t, func(t *testing.T, w *world) {
+		p := w.process(t, w.operation("billing"), func(p *proc) idem.HandlerFunc[event] {
+			return func(ctx context.Context, m idem.Message[event]) error { return p.effect(ctx, m.Payload.ID) }
+		}).start()
+		p.publish("1")
+		must(t, p.Transport.Publisher().Close())
+		p.publish("2")
+		p.awaitEffects("1", "2")
+	})
+}
