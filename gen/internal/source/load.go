@@ -1,0 +1,192 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/idem-go/idem/gen/internal/diag"
+)
+
+// The limits of what is read. A contract beyond them is not one that people
+// wrote.
+const (
+	maxFileBytes  = 4 << 20
+	maxTotalBytes = 16 << 20
+	maxFiles      = 500
+	maxDepth      = 64
+	maxNodes      = 400_000
+)
+
+// Set reads files below a root folder, each once.
+type Set struct {
+	root     fs.FS
+	problems *diag.List
+	files    map[string]*File // nil: could not be read, and that was reported
+	bytes    int
+	nodes    int
+}
+
+// NewSet returns an empty set that reports to problems.
+func NewSet(root fs.FS, problems *diag.List) *Set {
+	return &Set{root: root, problems: problems, files: map[string]*File{}}
+}
+
+// Load reads the file with the given name, relative to the root; from is the
+// place that asks for it. It returns nil after reporting why.
+func (s *Set) Load(name string, from diag.Pos) *File {
+	if f, ok := s.files[name]; ok {
+		return f
+	}
+	f := s.read(name, from)
+	s.files[name] = f
+	return f
+}
+
+func (s *Set) read(name string, from diag.Pos) *File {
+	if len(s.files) >= maxFiles {
+		s.problems.Addf(diag.TooBig, from, "", "the contract has more than %d files", maxFiles)
+		return nil
+	}
+	text, err := s.contents(name)
+	switch {
+	case errors.Is(err, errTooBig):
+		s.problems.Addf(diag.TooBig, diag.Pos{File: name}, "split it, or leave out examples", "the file has more than %d bytes", maxFileBytes)
+		return nil
+	case err != nil:
+		s.problems.Addf(diag.Unreadable, from, "", "cannot read %q: %s", name, reason(err))
+		return nil
+	}
+	if s.bytes += len(text); s.bytes > maxTotalBytes {
+		s.problems.Addf(diag.TooBig, from, "", "the contract's files have more than %d bytes together", maxTotalBytes)
+		return nil
+	}
+	f := &File{Name: name, Lines: strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")}
+	b := &builder{set: s, file: f}
+	if path.Ext(name) == ".json" {
+		f.Root = b.json(text)
+	} else {
+		f.Root = b.yaml(text)
+	}
+	if f.Root == nil {
+		return nil
+	}
+	return f
+}
+
+var errTooBig = errors.New("too big")
+
+func (s *Set) contents(name string) ([]byte, error) {
+	info, err := fs.Stat(s.root, name)
+	switch {
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return nil, errors.New("it is a folder")
+	case info.Size() > maxFileBytes:
+		return nil, errTooBig
+	}
+	return fs.ReadFile(s.root, name)
+}
+
+// reason is an error without the path that is in the message anyway.
+func reason(err error) string {
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		err = pathErr.Err
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return "there is no such file"
+	}
+	return err.Error()
+}
+
+// Lines returns the lines of a file that was read, or nil.
+func (s *Set) Lines(name string) []string {
+	if f := s.files[name]; f != nil {
+		return f.Lines
+	}
+	return nil
+}
+
+// Deref follows n as long as it is a reference object, and returns the node
+// that it stands for, or nil after reporting what is wrong. A node without
+// $ref is returned as it is.
+func (s *Set) Deref(n *Node) *Node {
+	seen := map[*Node]bool{}
+	for first := n; ; {
+		ref := n.Field("$ref")
+		if ref == nil {
+			return n
+		}
+		if seen[n] {
+			s.problems.Addf(diag.RefLoop, first.Get("$ref").Pos, "let one of them be the definition itself", "$ref %q leads back to itself", first.Get("$ref").Text)
+			return nil
+		}
+		seen[n] = true
+		if n = s.Target(ref.Value); n == nil {
+			return nil
+		}
+	}
+}
+
+// Target returns the node that the value of a $ref points to, or nil after
+// reporting why there is none. It follows one step only.
+func (s *Set) Target(ref *Node) *Node {
+	if ref.Kind != String {
+		s.problems.Addf(diag.BadRef, ref.Pos, "", "$ref must be a string, is %s", ref.Kind)
+		return nil
+	}
+	file, pointer, _ := strings.Cut(ref.Text, "#")
+	f := ref.File
+	if file != "" {
+		name, err := local(path.Dir(ref.File.Name), file)
+		if err != nil {
+			s.problems.Addf(diag.RefOutside, ref.Pos, "copy what is needed below the root folder", "$ref %q %s", ref.Text, err)
+			return nil
+		}
+		if f = s.Load(name, ref.Pos); f == nil {
+			return nil
+		}
+	}
+	n, ok := f.Root.at(unescapeURI(pointer))
+	if !ok {
+		s.problems.Addf(diag.BadRef, ref.Pos, "", "$ref %q points to nothing", ref.Text)
+		return nil
+	}
+	return n
+}
+
+// local resolves the file part of a reference found in folder dir.
+func local(dir, file string) (string, error) {
+	if strings.Contains(file, "://") {
+		return "", errors.New("is not a local file")
+	}
+	if path.IsAbs(file) || strings.ContainsAny(file, "\\\x00") || strings.Contains(file, ":") {
+		return "", errors.New("must be relative, with slashes")
+	}
+	name := path.Join(dir, unescapeURI(file))
+	if !fs.ValidPath(name) {
+		return "", errors.New("is outside the root folder")
+	}
+	return name, nil
+}
+
+// unescapeURI undoes percent-encoding; what is no such encoding stays.
+func unescapeURI(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		var c byte
+		if s[i] == '%' && i+2 < len(s) {
+			if _, err := fmt.Sscanf(s[i+1:i+3], "%02x", &c); err == nil {
+				b.WriteByte(c)
+				i += 2
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
