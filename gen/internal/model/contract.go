@@ -74,6 +74,9 @@ type Operation struct {
 	LogFields map[string]string
 
 	Pos diag.Pos
+	// KeyPos is where the key is written, in the operation or a trait; the zero
+	// value means Pos.
+	KeyPos diag.Pos
 	// Source is where it stands, file#pointer.
 	Source string
 }

@@ -1,0 +1,119 @@
+package lock
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/idem-go/idem/gen/internal/diag"
+	"github.com/idem-go/idem/gen/internal/model"
+)
+
+// Advance returns the operations that the lock gets for the contract's, and
+// reports what must not be: a recipe that changes under its version would make
+// the records stored under it unreachable, and duplicates of what was
+// processed would be processed again. Warnings tell what is allowed but has a
+// price. The lock itself is not changed.
+func (l *Lock) Advance(ops []*model.Operation, problems, warnings *diag.List) map[string]Operation {
+	a := advance{problems: problems, warnings: warnings, left: map[string]Operation{}}
+	out := map[string]Operation{}
+	maps.Copy(a.left, l.Operations)
+	for _, op := range ops {
+		delete(a.left, op.ID)
+	}
+	for _, op := range ops {
+		out[op.ID] = a.operation(op, l.Operations)
+	}
+	for id, o := range a.left {
+		o.Retired = true
+		out[id] = o
+	}
+	return out
+}
+
+type advance struct {
+	problems, warnings *diag.List
+	left               map[string]Operation // operations that the contract no longer has
+}
+
+func (a *advance) operation(op *model.Operation, old map[string]Operation) Operation {
+	next := Operation{Recipe: RecipeOf(op)}
+	if was, ok := old[op.ID]; ok {
+		a.compare(op, next.Recipe, was.Recipe)
+		next.Previous = before(next.Recipe, was)
+		if was.Scope != next.Scope {
+			a.warnings.Addf(diag.ScopeLeft, op.Pos,
+				fmt.Sprintf("do not deploy this while messages are sent again that were processed under scope %q", was.Scope),
+				"operation %s moves from scope %q to %q: what was processed under the old scope is forgotten", op.ID, was.Scope, next.Scope)
+		}
+	}
+	// Under another name, somebody may have stored records in this scope.
+	for _, id := range slices.Sorted(maps.Keys(a.left)) {
+		was := a.left[id]
+		if was.Scope != next.Scope {
+			continue
+		}
+		n := a.problems.Len()
+		a.compare(op, next.Recipe, was.Recipe)
+		if a.problems.Len() == n {
+			next.Previous = append(next.Previous, before(next.Recipe, was)...)
+			delete(a.left, id)
+		}
+	}
+	slices.SortStableFunc(next.Previous, func(x, y Recipe) int { return y.Version - x.Version })
+	next.Previous = slices.CompactFunc(next.Previous, Recipe.same)
+	return next
+}
+
+// before returns the recipes that came before next, if was did.
+func before(next Recipe, was Operation) []Recipe {
+	if next.same(was.Recipe) {
+		return slices.Clone(was.Previous)
+	}
+	return append([]Recipe{was.Recipe}, was.Previous...)
+}
+
+// compare reports what must not happen from one recipe to the next.
+func (a *advance) compare(op *model.Operation, next, was Recipe) {
+	switch {
+	case next.same(was) || next.Version > was.Version:
+	case next.Version < was.Version:
+		a.problems.Addf(diag.VersionLowered, keyPos(op),
+			fmt.Sprintf("write keyVersion: %d, or raise it; if version %[1]d never ran anywhere, take %s from version control", was.Version, FileName),
+			"operation %s: keyVersion went down from %d to %d: keys stored under version %[2]d would not be found, and their duplicates processed again",
+			op.ID, was.Version, next.Version)
+	default:
+		fix := fmt.Sprintf("raise keyVersion to %d: both recipes are then looked up; or take the change back", was.Version+1)
+		if was.Scope != next.Scope {
+			fix = fmt.Sprintf("write scope: %s, or raise keyVersion to %d to give the old records up", was.Scope, was.Version+1)
+		}
+		a.problems.Addf(diag.RecipeChanged, keyPos(op), fix,
+			"operation %s: the key recipe changed under keyVersion %d: it was %s and is now %s: what was processed under the old one would not be found, and its duplicates processed again",
+			op.ID, was.Version, was, next)
+	}
+}
+
+func keyPos(op *model.Operation) diag.Pos {
+	if op.KeyPos.Line > 0 {
+		return op.KeyPos
+	}
+	return op.Pos
+}
+
+// Lookups returns the recipes that the engine has to look up as well: those
+// of the scope that the operation has now.
+func (o Operation) Lookups() []Recipe {
+	var out []Recipe
+	for _, p := range o.Previous {
+		if p.Scope == o.Scope {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// Forget returns the operation without its previous recipes.
+func (o Operation) Forget() Operation {
+	o.Previous = nil
+	return o
+}
