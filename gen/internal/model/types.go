@@ -36,6 +36,16 @@ type Type struct {
 	Kind        Kind
 	Description string
 
+	// Declared says that the user's own Go code holds the type (Go input): it
+	// is not declared again, only its Validate is missing. Every type of such
+	// a contract is Declared, and then a String or Int with an Enum may be
+	// without Name.
+	Declared bool
+	// GoType of a Declared type is its Go type where that is not text, though
+	// the Kind is String: "time.Time" or "uuid.UUID". Such a value needs no
+	// check. "" else.
+	GoType string
+
 	// Enum is the list of allowed values of a String or Int, as text (an
 	// integer as in JSON); nil is any. OpenEnum lets others pass.
 	Enum     []EnumValue
@@ -94,7 +104,10 @@ type Field struct {
 	// Required says that the member must be there, Nullable that it may be
 	// null.
 	Required, Nullable bool
-	Pos                diag.Pos
+	// ZeroAbsent says of an optional member of a Declared type that the user's
+	// struct holds it by value, not by pointer: its zero value is absent.
+	ZeroAbsent bool
+	Pos        diag.Pos
 }
 
 // Variant is one alternative of a Union.
