@@ -24,9 +24,11 @@ const FileName = "idemgen.lock"
 type Lock struct {
 	// Operations by id, those that left the contract too.
 	Operations map[string]Operation
-	// Files are generated, User were written once for the user; both sorted.
-	// They are relative to the project's root.
-	Files, User []string
+	// Files are generated, sorted; User were written once for the user, with
+	// the operation that each is about, "" for those of the whole project.
+	// All are relative to the project's root.
+	Files []string
+	User  map[string]string
 }
 
 // Operation is what is known of an operation.
@@ -126,8 +128,18 @@ func (l *Lock) Bytes() []byte {
 			writeRecipe(&b, "        ", p)
 		}
 	}
-	list(&b, "files", l.Files)
-	list(&b, "user", l.User)
+	if len(l.Files) > 0 {
+		b.WriteString("files:\n")
+	}
+	for _, file := range l.Files {
+		b.WriteString("  - " + scalar(file) + "\n")
+	}
+	if len(l.User) > 0 {
+		b.WriteString("user:\n")
+	}
+	for _, file := range slices.Sorted(maps.Keys(l.User)) {
+		b.WriteString("  " + scalar(file) + ": " + scalar(l.User[file]) + "\n")
+	}
 	return []byte(b.String())
 }
 
@@ -138,16 +150,6 @@ func writeRecipe(b *strings.Builder, indent string, r Recipe) {
 	}
 	b.WriteString(indent + "keyVersion: " + strconv.Itoa(r.Version) + "\n")
 	b.WriteString(indent + "hash: " + scalar(r.Hash()) + "\n")
-}
-
-func list(b *strings.Builder, name string, items []string) {
-	if len(items) == 0 {
-		return
-	}
-	b.WriteString(name + ":\n")
-	for _, item := range items {
-		b.WriteString("  - " + scalar(item) + "\n")
-	}
 }
 
 // scalar writes text so that YAML reads just that: in quotes, as JSON.

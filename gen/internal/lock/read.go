@@ -101,7 +101,7 @@ func (r *reader) lock(n *source.Node) *Lock {
 			l.Operations[f.Name] = r.operation(f.Value, f.Name)
 		}
 	}
-	l.Files, l.User = r.paths(n.Get("files")), r.paths(n.Get("user"))
+	l.Files, l.User = r.files(n.Get("files")), r.user(n.Get("user"))
 	return l
 }
 
@@ -153,23 +153,42 @@ func (r *reader) recipe(n *source.Node, what string) Recipe {
 	return out
 }
 
-// paths reads a list of files in the project.
-func (r *reader) paths(n *source.Node) []string {
+func (r *reader) files(n *source.Node) []string {
 	if n == nil {
 		return nil
 	}
 	if n.Kind != source.List {
-		r.fail(n.Pos, "must be a list of files, is %s", n.Kind)
+		r.fail(n.Pos, "files must be a list, is %s", n.Kind)
 		return nil
 	}
 	var out []string
 	for _, item := range n.Items {
-		if item.Kind != source.String || !fs.ValidPath(item.Text) || item.Text == "." {
-			r.fail(item.Pos, "%q is no file of the project", item.Text)
-			continue
-		}
+		r.path(item.Pos, item.Text)
 		out = append(out, item.Text)
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+func (r *reader) user(n *source.Node) map[string]string {
+	if n == nil {
+		return nil
+	}
+	if n.Kind != source.Map {
+		r.fail(n.Pos, "user must be an object, is %s", n.Kind)
+		return nil
+	}
+	out := map[string]string{}
+	for _, f := range n.Fields {
+		r.path(f.NamePos, f.Name)
+		out[f.Name] = f.Value.Text
+	}
+	return out
+}
+
+// path reports what is no file in the project: it might be deleted.
+func (r *reader) path(at diag.Pos, text string) {
+	if !fs.ValidPath(text) || text == "." {
+		r.fail(at, "%q is no file of the project", text)
+	}
 }
