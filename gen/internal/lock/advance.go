@@ -15,54 +15,73 @@ import (
 // processed would be processed again. Warnings tell what is allowed but has a
 // price. The lock itself is not changed.
 func (l *Lock) Advance(ops []*model.Operation, problems, warnings *diag.List) map[string]Operation {
-	a := advance{problems: problems, warnings: warnings, left: map[string]Operation{}}
+	a := advance{problems: problems, warnings: warnings, old: l.Operations, live: map[string]*model.Operation{}, renamed: map[string]bool{}}
+	for _, op := range ops {
+		a.live[op.ID] = op
+	}
 	out := map[string]Operation{}
-	maps.Copy(a.left, l.Operations)
 	for _, op := range ops {
-		delete(a.left, op.ID)
+		out[op.ID] = a.operation(op)
 	}
-	for _, op := range ops {
-		out[op.ID] = a.operation(op, l.Operations)
-	}
-	for id, o := range a.left {
-		o.Retired = true
-		out[id] = o
+	for id, o := range l.Operations {
+		if a.live[id] == nil && !a.renamed[id] {
+			o.Retired = true
+			out[id] = o
+		}
 	}
 	return out
 }
 
 type advance struct {
 	problems, warnings *diag.List
-	left               map[string]Operation // operations that the contract no longer has
+	old                map[string]Operation
+	live               map[string]*model.Operation
+	renamed            map[string]bool // operations of the lock that live on under another id
 }
 
-func (a *advance) operation(op *model.Operation, old map[string]Operation) Operation {
+func (a *advance) operation(op *model.Operation) Operation {
 	next := Operation{Recipe: RecipeOf(op)}
-	if was, ok := old[op.ID]; ok {
+	if was, ok := a.old[op.ID]; ok {
 		a.compare(op, next.Recipe, was.Recipe)
 		next.Previous = before(next.Recipe, was)
 		if was.Scope != next.Scope {
 			a.warnings.Addf(diag.ScopeLeft, op.Pos,
-				fmt.Sprintf("do not deploy this while messages are sent again that were processed under scope %q", was.Scope),
+				fmt.Sprintf("do not deploy this while messages may come again that were processed under scope %q", was.Scope),
 				"operation %s moves from scope %q to %q: what was processed under the old scope is forgotten", op.ID, was.Scope, next.Scope)
 		}
 	}
-	// Under another name, somebody may have stored records in this scope.
-	for _, id := range slices.Sorted(maps.Keys(a.left)) {
-		was := a.left[id]
-		if was.Scope != next.Scope {
-			continue
-		}
-		n := a.problems.Len()
-		a.compare(op, next.Recipe, was.Recipe)
-		if a.problems.Len() == n {
-			next.Previous = append(next.Previous, before(next.Recipe, was)...)
-			delete(a.left, id)
+	for _, id := range slices.Sorted(maps.Keys(a.old)) {
+		if id != op.ID {
+			next.Previous = append(next.Previous, a.other(op, next.Recipe, id)...)
 		}
 	}
 	slices.SortStableFunc(next.Previous, func(x, y Recipe) int { return y.Version - x.Version })
 	next.Previous = slices.CompactFunc(next.Previous, Recipe.same)
 	return next
+}
+
+// other compares an operation with what another one has stored in its scope.
+// It returns the recipes of one that was only renamed.
+func (a *advance) other(op *model.Operation, next Recipe, id string) []Recipe {
+	was, live := a.old[id], a.live[id]
+	if live != nil && live.Scope == next.Scope {
+		return nil // two in one scope: not a matter of history
+	}
+	n := a.problems.Len()
+	for _, r := range was.Previous {
+		if r.Scope == next.Scope && r.Version == next.Version {
+			a.compare(op, next, r)
+		}
+	}
+	if was.Scope != next.Scope {
+		return nil
+	}
+	a.compare(op, next, was.Recipe)
+	if live != nil || a.problems.Len() > n {
+		return nil
+	}
+	a.renamed[id] = true
+	return before(next, was)
 }
 
 // before returns the recipes that came before next, if was did.
@@ -110,10 +129,4 @@ func (o Operation) Lookups() []Recipe {
 		}
 	}
 	return out
-}
-
-// Forget returns the operation without its previous recipes.
-func (o Operation) Forget() Operation {
-	o.Previous = nil
-	return o
 }
