@@ -92,7 +92,7 @@ func (l *loader) read(n *source.Node) {
 	for _, f := range n.Fields {
 		i := slices.IndexFunc(all, func(s setting) bool { return s.name == f.Name })
 		if i < 0 {
-			l.problems.Addf(diag.UnknownSetting, f.NamePos, suggest(f.Name, Names()), "there is no setting %q", f.Name)
+			l.problems.Addf(diag.UnknownSetting, f.NamePos, diag.Suggest(f.Name, Names()), "there is no setting %q", f.Name)
 			continue
 		}
 		l.out.At[f.Name] = f.NamePos
@@ -119,7 +119,7 @@ func (l *loader) transports(n *source.Node) {
 	for _, item := range n.Items {
 		switch {
 		case item.Kind != source.String || !slices.Contains(transports, item.Text):
-			l.bad(item, fmt.Sprintf("there is no transport %s", quoted(item)), suggest(item.Text, transports))
+			l.bad(item, fmt.Sprintf("there is no transport %s", quoted(item)), diag.Suggest(item.Text, transports))
 		case slices.Contains(names, item.Text):
 			l.bad(item, fmt.Sprintf("transport %q is listed twice", item.Text), "remove one")
 		default:
@@ -134,7 +134,7 @@ func (l *loader) choice(n *source.Node, allowed ...string) string {
 	if n.Kind == source.String && slices.Contains(allowed, n.Text) {
 		return n.Text
 	}
-	l.bad(n, fmt.Sprintf("must be %s, is %s", strings.Join(allowed, " or "), quoted(n)), suggest(n.Text, allowed))
+	l.bad(n, fmt.Sprintf("must be %s, is %s", strings.Join(allowed, " or "), quoted(n)), diag.Suggest(n.Text, allowed))
 	return ""
 }
 

@@ -61,35 +61,34 @@ func (p *Plan) Changes() []string {
 // written first, and names what is to be deleted until it is.
 func (p *Plan) Apply() error {
 	p.sweep()
-	if p.lock != nil {
-		if err := p.write(p.interim()); err != nil {
+	for _, step := range p.steps() {
+		if err := step(); err != nil {
 			return err
 		}
 	}
-	deleted := false
+	return nil
+}
+
+// steps are what Apply does, in order.
+func (p *Plan) steps() []func() error {
+	var writes, deletes []func() error
 	for _, c := range p.changes {
-		if c.new == nil {
-			deleted = true
-			continue
-		}
-		if err := p.write(c); err != nil {
-			return err
+		if c.new != nil {
+			writes = append(writes, func() error { return p.write(c) })
+		} else {
+			deletes = append(deletes, func() error { return p.delete(c.path) })
 		}
 	}
-	if !deleted {
-		return nil
-	}
-	for _, c := range slices.Backward(p.changes) { // wire_gen.go before wire.go, by which it is found
-		if c.new == nil {
-			if err := p.delete(c.path); err != nil {
-				return err
-			}
-		}
-	}
+	slices.Reverse(deletes) // wire_gen.go before wire.go, by which it is found
 	if p.lock == nil {
-		return nil
+		return append(writes, deletes...)
 	}
-	return p.write(*p.lock)
+	lockFirst := func() error { return p.write(p.interim()) }
+	all := slices.Concat([]func() error{lockFirst}, writes, deletes)
+	if len(deletes) > 0 {
+		all = append(all, func() error { return p.write(*p.lock) })
+	}
+	return all
 }
 
 // interim is the lock as it is until everything is done: it has the files that
