@@ -1,0 +1,340 @@
+package gosrc
+
+import (
+	"go/doc"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/idem-go/idem/gen/internal/diag"
+	"github.com/idem-go/idem/gen/internal/model"
+)
+
+// describe takes the title, version and description of the package.
+func (l *loader) describe() {
+	c := l.contract
+	c.Title, c.Version = l.pkg.name, "0.0.0"
+	for _, f := range l.pkg.files {
+		if text := docText(f.ast.Doc); text != "" {
+			c.Description = text
+			break
+		}
+	}
+	if l.about == nil {
+		return
+	}
+	for _, p := range l.about.params {
+		switch p.name {
+		case "title":
+			c.Title = p.value
+		case "version":
+			c.Version = p.value
+		}
+	}
+}
+
+// buildMessages makes the messages that //idem:message is about, and those of
+// operations. Sends name theirs.
+func (l *loader) buildMessages() {
+	said := map[*decl]*directive{}
+	for _, d := range l.declared {
+		if first := said[d.decl]; first != nil {
+			l.repeated(d.pos, first.pos, "%s has //idem:message twice", d.decl.spec.Name.Name)
+			continue
+		}
+		said[d.decl] = d
+		l.message(d.decl, d)
+	}
+	for _, g := range l.operations {
+		for _, d := range g.decls {
+			l.message(d, nil)
+		}
+	}
+}
+
+// message returns the message whose payload a type is.
+func (l *loader) message(d *decl, about *directive) *message {
+	name := d.spec.Name.Name
+	if m := l.messages[name]; m != nil {
+		return m
+	}
+	at := l.pkg.pos(d.spec.Name.Pos())
+	m := &message{decl: d, Message: &model.Message{Name: lowerFirst(name), GoName: name, Summary: new(doc.Package).Synopsis(docText(d.doc)), Pos: at, Source: at.File + "#" + name}}
+	l.messages[name] = m
+	if m.Payload, m.known = l.payload(d, "a message"); !m.known {
+		m.Payload = &model.Type{Name: name, Kind: model.Object, Declared: true, Pos: at}
+	}
+	nameAt := at
+	if about != nil {
+		for _, p := range about.params {
+			switch p.name {
+			case "name":
+				m.Name, nameAt = p.value, p.valuePos
+			case "summary":
+				m.Summary = p.value
+			case "contentType":
+				m.ContentType = p.value
+			case "headers":
+				l.headers(m, p)
+			}
+		}
+	}
+	for _, other := range l.contract.Messages {
+		if other.Name == m.Name {
+			l.taken(nameAt, other.Pos, "two messages are called %q", m.Name)
+		}
+	}
+	l.contract.Messages = append(l.contract.Messages, m.Message)
+	return m
+}
+
+// payload is the type of a declaration that must be an exported struct.
+func (l *loader) payload(d *decl, what string) (*model.Type, bool) {
+	name, at := d.spec.Name.Name, l.pkg.pos(d.spec.Name.Pos())
+	switch {
+	case !d.spec.Name.IsExported():
+		l.problems.Addf(diag.NotAMessage, at, "give it a name with a capital letter", "%s is not exported, so that handlers cannot name it", name)
+	case d.spec.Assign.IsValid():
+		l.problems.Addf(diag.NotAMessage, at, "write the directive above the type itself", "%s is an alias", name)
+	case d.spec.TypeParams != nil || l.pkg.structOf(d) == nil:
+		l.problems.Addf(diag.NotAMessage, at, "make it a struct", "%s must be a struct without type parameters to be %s", name, what)
+	default:
+		h, ok := l.types.named(d, d.spec.Name)
+		return h.Type, ok && !l.types.broken[h.Type]
+	}
+	return nil, false
+}
+
+// headers takes the struct that holds the headers of a message.
+func (l *loader) headers(m *message, p param) {
+	d := l.typeNamed(p)
+	if d == nil {
+		return
+	}
+	typ, ok := l.payload(d, "the headers of a message")
+	if !ok {
+		return
+	}
+	for _, f := range typ.Fields {
+		switch f.Type.Kind {
+		case model.Bool, model.Int, model.Float, model.String:
+		default:
+			l.problems.Addf(diag.NotAMessage, f.Pos, "use text, a number or a boolean", "header %q is no single value", f.Name)
+		}
+	}
+	m.Headers = typ
+}
+
+// typeNamed is the declaration that a parameter names, or nil.
+func (l *loader) typeNamed(p param) *decl {
+	d := l.pkg.byName[p.value]
+	if d == nil {
+		l.problems.Addf(diag.UnknownGoName, p.valuePos, suggest(p.value, l.pkg.typeNames()), "%s names type %q, which package %s does not declare", p.name, p.value, l.pkg.name)
+	}
+	return d
+}
+
+// buildSends makes the sends.
+func (l *loader) buildSends() {
+	for _, g := range l.sends {
+		s := &model.Send{ID: g.name, GoName: exported(g.name), Pos: g.first.pos, Source: g.first.pos.File + "#" + g.name}
+		s.Summary, s.Description = g.text("summary"), g.text("description")
+		s.Topic = l.topic(g)
+		messages := l.sent(g)
+		for _, m := range messages {
+			s.Messages = append(s.Messages, m.Message)
+		}
+		if p, ok := g.get("ordering"); ok {
+			if part, ok := l.expression(p, p.value); ok && l.scalarIn(p, part, messages, "an ordering key") {
+				s.OrderingKey = &part
+			}
+		}
+		s.Dispatch = l.dispatch(g, messages)
+		l.contract.Sends = append(l.contract.Sends, s)
+	}
+}
+
+// sent are the messages of a send: those it names, else those it is written
+// above.
+func (l *loader) sent(g *group) []*message {
+	var out []*message
+	p, named := g.get("message")
+	if !named {
+		for _, d := range g.decls {
+			out = append(out, l.message(d, nil))
+		}
+		if out == nil {
+			l.problems.Addf(diag.MissingParam, g.first.pos, "add message=…, the Go type", "send %s has no message", g.name)
+		}
+		return out
+	}
+	for _, item := range p.list() {
+		if d := l.typeNamed(item); d != nil {
+			m := l.message(d, nil)
+			if contains(out, m) {
+				l.repeated(item.valuePos, p.pos, "message %s is named twice", item.value)
+				continue
+			}
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+func (g *group) text(name string) string {
+	p, _ := g.get(name)
+	return p.value
+}
+
+// list are the values between commas.
+func (p param) list() []param {
+	var out []param
+	at := 0
+	for item := range strings.SplitSeq(p.value, ",") {
+		where := p.valuePos
+		where.Col += len([]rune(p.value[:at]))
+		out = append(out, param{name: p.name, value: item, pos: p.pos, valuePos: where})
+		at += len(item) + 1
+	}
+	return out
+}
+
+func (l *loader) topic(g *group) string {
+	p, ok := g.get("topic")
+	switch {
+	case !ok:
+		l.problems.Addf(diag.MissingParam, g.first.pos, "add topic=…", "%s has no topic", g.name)
+	case !validName(p.value):
+		l.badName(p)
+	}
+	return p.value
+}
+
+func (l *loader) taken(at, other diag.Pos, format string, args ...any) {
+	var list diag.List
+	list.Addf(diag.TakenName, at, "give one another name", format, args...)
+	p := list.Sorted()[0]
+	p.Related = []diag.Related{{Pos: other, Note: "the other is here"}}
+	l.problems.Add(p)
+}
+
+// dispatch finds what tells the messages of an operation or send apart: a
+// constant in a header or at the top of the payload, else the header that the
+// project names.
+func (l *loader) dispatch(g *group, messages []*message) *model.Dispatch {
+	if len(messages) < 2 {
+		return nil
+	}
+	for _, m := range messages {
+		if !m.known {
+			return nil
+		}
+	}
+	if name, values := constantOf(messages, func(m *message) *model.Type { return m.Headers }); name != "" {
+		return &model.Dispatch{Header: name, Values: values}
+	}
+	if name, values := constantOf(messages, func(m *message) *model.Type { return m.Payload }); name != "" {
+		return &model.Dispatch{Pointer: pointerTo(name), Values: values}
+	}
+	if l.opt.MessageHeader == "" {
+		l.problems.Addf(diag.NoDispatch, g.first.pos, `give each a string field with another constant, such as idem:"const=…", or set messageHeader in idemgen.yaml`,
+			"nothing tells the messages of %s apart", g.name)
+		return nil
+	}
+	d := &model.Dispatch{Header: l.opt.MessageHeader}
+	for _, m := range messages {
+		d.Values = append(d.Values, m.Name)
+	}
+	return d
+}
+
+// constantOf finds a required member that is another string in each.
+func constantOf(messages []*message, of func(*message) *model.Type) (string, []string) {
+	first := of(messages[0])
+	if first == nil {
+		return "", nil
+	}
+candidates:
+	for _, f := range first.Fields {
+		var values []string
+		for _, m := range messages {
+			typ := of(m)
+			if typ == nil {
+				return "", nil
+			}
+			g := fieldOf(typ, f.Name)
+			if g == nil || !g.Required || g.Nullable || g.Type.Kind != model.String || g.Type.Const == "" {
+				continue candidates
+			}
+			value, err := unquoteJSON(g.Type.Const)
+			if err != nil || contains(values, value) {
+				continue candidates
+			}
+			values = append(values, value)
+		}
+		return f.Name, values
+	}
+	return "", nil
+}
+
+// checkNames reports names that generated code and the package both declare.
+func (l *loader) checkNames() {
+	seen := map[string]diag.Pos{}
+	claim := func(name string, at diag.Pos, what string) {
+		if obj := l.pkg.types.Scope().Lookup(name); obj != nil {
+			l.taken(l.pkg.pos(obj.Pos()), at, "%s is what idemgen generates for %s", name, what)
+		}
+		if other, ok := seen[name]; ok {
+			l.taken(at, other, "idemgen would generate %s twice", name)
+		}
+		seen[name] = at
+	}
+	for _, op := range l.contract.Operations {
+		for _, suffix := range []string{"", "Operation", "Handler"} {
+			claim(op.GoName+suffix, op.Pos, "operation "+strconv.Quote(op.ID))
+		}
+		if len(op.Messages) > 1 {
+			claim(op.GoName+"Message", op.Pos, "operation "+strconv.Quote(op.ID))
+		}
+	}
+	for _, s := range l.contract.Sends {
+		claim("Emit"+s.GoName, s.Pos, "send "+strconv.Quote(s.ID))
+	}
+	if len(l.contract.Operations) > 0 {
+		for _, name := range []string{"Handlers", "Register", "Set"} {
+			claim(name, l.contract.Operations[0].Pos, "every contract")
+		}
+	}
+}
+
+// lowerFirst makes pedidoCriado of PedidoCriado, httpErro of HTTPErro.
+func lowerFirst(name string) string {
+	runes := []rune(name)
+	for i, r := range runes {
+		if !unicode.IsUpper(r) || i > 0 && i+1 < len(runes) && unicode.IsLower(runes[i+1]) {
+			break
+		}
+		runes[i] = unicode.ToLower(r)
+	}
+	return string(runes)
+}
+
+// exported makes a Go name of a directive's name: enviar-fatura is
+// EnviarFatura.
+func exported(id string) string {
+	var b strings.Builder
+	upper := true
+	for _, r := range id {
+		switch {
+		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
+			upper = true
+			continue
+		case upper:
+			r = unicode.ToUpper(r)
+		}
+		upper = false
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+

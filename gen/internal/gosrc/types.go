@@ -1,0 +1,390 @@
+package gosrc
+
+import (
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/constant"
+	"go/types"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/idem-go/idem/gen/internal/diag"
+	"github.com/idem-go/idem/gen/internal/model"
+)
+
+// optionalPath is the package of the type Optional, which tells absent, null
+// and a value apart.
+const optionalPath = "github.com/idem-go/idem/framework/contract"
+
+// typeReader makes model types of Go type expressions.
+type typeReader struct {
+	pkg      *pkg
+	problems *diag.List
+	openEnum bool
+
+	objects map[*decl]*model.Type
+	enums   map[*decl]*model.Type
+	// broken are objects with a member that is not understood.
+	broken map[*model.Type]bool
+	keys   map[*model.Type][]keyTag
+	// open are named types that are being followed.
+	open map[*decl]bool
+	// constants of the package by their type.
+	constants map[types.Object][]*types.Const
+}
+
+// keyTag is a field with key in its tag.
+type keyTag struct {
+	pointer string
+	order   int // 0: as written
+	pos     diag.Pos
+}
+
+func newTypes(p *pkg, problems *diag.List, openEnum bool) *typeReader {
+	t := &typeReader{
+		pkg: p, problems: problems, openEnum: openEnum,
+		objects: map[*decl]*model.Type{}, enums: map[*decl]*model.Type{},
+		broken: map[*model.Type]bool{}, keys: map[*model.Type][]keyTag{}, open: map[*decl]bool{},
+		constants: map[types.Object][]*types.Const{},
+	}
+	for _, obj := range p.info.Defs {
+		c, ok := obj.(*types.Const)
+		if !ok || c.Name() == "_" || c.Parent() != p.types.Scope() {
+			continue
+		}
+		if named, ok := types.Unalias(c.Type()).(*types.Named); ok {
+			t.constants[named.Obj()] = append(t.constants[named.Obj()], c)
+		}
+	}
+	for _, list := range t.constants {
+		slices.SortFunc(list, func(a, b *types.Const) int { return cmp.Compare(a.Pos(), b.Pos()) })
+	}
+	return t
+}
+
+// list returns the named types, by name.
+func (t *typeReader) list() []*model.Type {
+	var out []*model.Type
+	for _, o := range t.objects {
+		out = append(out, o)
+	}
+	for _, e := range t.enums {
+		out = append(out, e)
+	}
+	slices.SortFunc(out, func(a, b *model.Type) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+// held is a type as a Go expression holds it.
+type held struct {
+	*model.Type
+	pointer, optional bool
+	// never: omitempty never leaves it out.
+	never bool
+}
+
+func (t *typeReader) unsupported(at ast.Expr, fix, format string, args ...any) (held, bool) {
+	t.problems.Addf(diag.GoUnsupported, t.pkg.pos(at.Pos()), fix, format, args...)
+	return held{}, false
+}
+
+// read understands a type expression, or reports why it cannot.
+func (t *typeReader) read(expr ast.Expr) (held, bool) {
+	switch e := ast.Unparen(expr).(type) {
+	case *ast.Ident:
+		return t.ident(e)
+	case *ast.SelectorExpr:
+		return t.selector(e)
+	case *ast.IndexExpr:
+		return t.optional(e)
+	case *ast.StarExpr:
+		return t.pointer(e)
+	case *ast.ArrayType:
+		return t.array(e)
+	case *ast.MapType:
+		return t.mapOf(e)
+	case *ast.StructType:
+		return t.unsupported(expr, "declare it as a type with a name", "a struct without a name cannot have a Validate method")
+	case *ast.InterfaceType:
+		return t.unsupported(expr, "use json.RawMessage", "an interface says nothing about its JSON")
+	default:
+		return t.unsupported(expr, "", "%s has no JSON form", types.ExprString(expr))
+	}
+}
+
+func (t *typeReader) ident(e *ast.Ident) (held, bool) {
+	obj, ok := t.pkg.info.Uses[e].(*types.TypeName)
+	if !ok {
+		t.problems.Addf(diag.GoUndefined, t.pkg.pos(e.Pos()), suggest(e.Name, t.pkg.typeNames()), "type %s is not declared in package %s", e.Name, t.pkg.name)
+		return held{}, false
+	}
+	if d := t.pkg.decls[obj]; d != nil {
+		return t.named(d, e)
+	}
+	if basic, ok := types.Unalias(obj.Type()).(*types.Basic); ok {
+		if typ := basicType(basic); typ != nil {
+			return held{Type: typ}, true
+		}
+	}
+	if e.Name == "any" {
+		return t.unsupported(e, "use json.RawMessage", "any says nothing about its JSON, and loses digits of large numbers")
+	}
+	return t.unsupported(e, "", "%s has no JSON form", e.Name)
+}
+
+// typeNames are the names of types for hints, in order.
+func (p *pkg) typeNames() []string {
+	names := make([]string, 0, len(p.byName))
+	for name := range p.byName {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names[:min(len(names), 20)]
+}
+
+// basicType is the type of a predeclared Go type; nil if JSON has no such
+// thing. Narrow integers carry their range.
+func basicType(b *types.Basic) *model.Type {
+	ranges := map[types.BasicKind][2]string{
+		types.Int: {}, types.Int64: {},
+		types.Int8: {"-128", "127"}, types.Int16: {"-32768", "32767"}, types.Int32: {"-2147483648", "2147483647"},
+		types.Uint8: {"0", "255"}, types.Uint16: {"0", "65535"}, types.Uint32: {"0", "4294967295"},
+		types.Uint: {"0", "18446744073709551615"}, types.Uint64: {"0", "18446744073709551615"},
+	}
+	switch b.Kind() {
+	case types.Bool:
+		return &model.Type{Kind: model.Bool, Declared: true}
+	case types.String:
+		return &model.Type{Kind: model.String, Declared: true}
+	case types.Float32, types.Float64:
+		return &model.Type{Kind: model.Float, Declared: true}
+	}
+	bounds, ok := ranges[b.Kind()]
+	if !ok {
+		return nil
+	}
+	return &model.Type{
+		Kind: model.Int, Declared: true, Minimum: bounds[0], Maximum: bounds[1],
+		Unsigned: b.Kind() == types.Uint || b.Kind() == types.Uint64,
+	}
+}
+
+// selector understands the few types of other packages.
+func (t *typeReader) selector(e *ast.SelectorExpr) (held, bool) {
+	name := types.ExprString(e)
+	path := t.pkg.importPath(e)
+	switch path + "." + e.Sel.Name {
+	case "time.Time":
+		return held{Type: &model.Type{Kind: model.String, Format: "date-time", Declared: true, GoType: "time.Time"}, never: true}, true
+	case "github.com/google/uuid.UUID":
+		return held{Type: &model.Type{Kind: model.String, Format: "uuid", Declared: true, GoType: "uuid.UUID"}, never: true}, true
+	case "encoding/json.RawMessage":
+		return held{Type: &model.Type{Kind: model.Raw, Declared: true}}, true
+	case "time.Duration":
+		return t.unsupported(e, "use int64 with the unit in the name, or a string", "the JSON of time.Duration is a number of nanoseconds, which few expect")
+	case optionalPath + ".Optional":
+		return t.unsupported(e, "write "+name+"[T]", "%s needs the type of its value", name)
+	}
+	if path == "" {
+		t.problems.Addf(diag.GoUndefined, t.pkg.pos(e.Pos()), "import its package", "type %s is not declared", name)
+		return held{}, false
+	}
+	return t.unsupported(e, "use a type of this package, time.Time, uuid.UUID of google/uuid, json.RawMessage or contract.Optional", "idemgen does not know the JSON of %s", name)
+}
+
+// importPath is the path of the package in a selector, "" if it is none.
+func (p *pkg) importPath(e *ast.SelectorExpr) string {
+	id, ok := e.X.(*ast.Ident)
+	if !ok {
+		return ""
+	}
+	if name, ok := p.info.Uses[id].(*types.PkgName); ok {
+		return name.Imported().Path()
+	}
+	return ""
+}
+
+func (t *typeReader) optional(e *ast.IndexExpr) (held, bool) {
+	sel, ok := e.X.(*ast.SelectorExpr)
+	if !ok || t.pkg.importPath(sel) != optionalPath || sel.Sel.Name != "Optional" {
+		return t.unsupported(e, "write the type out", "%s is generic", types.ExprString(e))
+	}
+	inner, ok := t.read(e.Index)
+	switch {
+	case !ok:
+		return inner, false
+	case inner.pointer || inner.optional:
+		return t.unsupported(e.Index, "use the type itself", "Optional tells null from a value already")
+	}
+	return held{Type: inner.Type, optional: true, never: true}, true
+}
+
+func (t *typeReader) pointer(e *ast.StarExpr) (held, bool) {
+	inner, ok := t.read(e.X)
+	switch {
+	case !ok:
+		return inner, false
+	case inner.pointer || inner.optional:
+		return t.unsupported(e, "use one", "a pointer to what may be null already")
+	case inner.Kind == model.Array || inner.Kind == model.MapOf || inner.Kind == model.Raw:
+		return t.unsupported(e, "leave out the *", "a slice or map needs no pointer: nil says the same")
+	}
+	return held{Type: inner.Type, pointer: true}, true
+}
+
+func (t *typeReader) array(e *ast.ArrayType) (held, bool) {
+	if e.Len != nil {
+		return t.unsupported(e, "use a slice, with minItems and maxItems in the idem tag", "an array drops or fills up elements without saying so")
+	}
+	elem, ok := t.read(e.Elt)
+	switch {
+	case !ok:
+		return elem, false
+	case elem.optional:
+		return t.unsupported(e.Elt, "use a pointer", "an element cannot be absent")
+	case elem.Kind == model.Int && !elem.pointer && t.isByte(e.Elt):
+		return t.unsupported(e, "use string, or []int", "the JSON of a slice of bytes is text in base64")
+	}
+	return held{Type: &model.Type{Kind: model.Array, Elem: elem.Type, ElemNullable: elem.pointer, Declared: true}}, true
+}
+
+// isByte says whether a type is uint8, which encoding/json treats on its own.
+func (t *typeReader) isByte(e ast.Expr) bool {
+	id, ok := ast.Unparen(e).(*ast.Ident)
+	if !ok || t.pkg.info.Uses[id] == nil {
+		return false
+	}
+	basic, ok := t.pkg.info.Uses[id].Type().Underlying().(*types.Basic)
+	return ok && basic.Kind() == types.Uint8
+}
+
+func (t *typeReader) mapOf(e *ast.MapType) (held, bool) {
+	if id, ok := ast.Unparen(e.Key).(*ast.Ident); !ok || t.pkg.info.Uses[id] != types.Universe.Lookup("string") {
+		return t.unsupported(e.Key, "use string", "the keys of a map must be strings")
+	}
+	elem, ok := t.read(e.Value)
+	switch {
+	case !ok:
+		return elem, false
+	case elem.optional:
+		return t.unsupported(e.Value, "use a pointer", "an element cannot be absent")
+	}
+	return held{Type: &model.Type{Kind: model.MapOf, Elem: elem.Type, ElemNullable: elem.pointer, Declared: true}}, true
+}
+
+// named understands a type that the package declares.
+func (t *typeReader) named(d *decl, at ast.Expr) (held, bool) {
+	if typ := cmp.Or(t.objects[d], t.enums[d]); typ != nil {
+		return held{Type: typ, never: typ.Kind == model.Object}, true
+	}
+	if d.spec.TypeParams != nil {
+		return t.unsupported(at, "declare a type without parameters", "%s is generic", d.spec.Name.Name)
+	}
+	if t.open[d] {
+		return t.unsupported(at, "let it go through a struct", "%s is made of itself", d.spec.Name.Name)
+	}
+	if !d.spec.Assign.IsValid() && !t.plainJSON(d) {
+		return held{}, false
+	}
+	if st := t.pkg.structOf(d); st != nil {
+		if d.spec.Assign.IsValid() { // an alias stands for what it is of
+			return t.read(d.spec.Type)
+		}
+		return held{Type: t.object(d, st), never: true}, true
+	}
+	t.open[d] = true
+	defer delete(t.open, d)
+	inner, ok := t.read(d.spec.Type)
+	switch {
+	case !ok || d.spec.Assign.IsValid():
+		return inner, ok
+	case inner.pointer || inner.optional || inner.GoType != "" || inner.Kind == model.Raw:
+		return t.unsupported(at, fmt.Sprintf("use %s itself", types.ExprString(d.spec.Type)), "%s has not the JSON of the type that it is made of", d.spec.Name.Name)
+	}
+	if inner.Kind != model.String && inner.Kind != model.Int {
+		return inner, true
+	}
+	return t.enum(d, inner)
+}
+
+// plainJSON reports methods by which a type would write its JSON itself.
+func (t *typeReader) plainJSON(d *decl) bool {
+	named, ok := d.obj.Type().(*types.Named)
+	if !ok {
+		return true
+	}
+	for m := range named.Methods() {
+		switch m.Name() {
+		case "MarshalJSON", "UnmarshalJSON", "MarshalText", "UnmarshalText", "MarshalJSONTo", "UnmarshalJSONFrom":
+			t.problems.Addf(diag.OwnMethod, t.pkg.pos(m.Pos()), "use the type that is in the JSON, and convert it in the handler",
+				"with %s of its own the JSON of %s is unknown", m.Name(), d.spec.Name.Name)
+			return false
+		case "Validate":
+			if _, isStruct := named.Underlying().(*types.Struct); isStruct {
+				t.problems.Addf(diag.OwnMethod, t.pkg.pos(m.Pos()), "say it in idem tags, or give the method another name and call it in the handler",
+					"%s has a method Validate, which idemgen would write", d.spec.Name.Name)
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// structOf is the struct that a declaration comes down to, or nil.
+func (p *pkg) structOf(d *decl) *ast.StructType {
+	for range len(p.decls) + 1 {
+		switch e := ast.Unparen(d.spec.Type).(type) {
+		case *ast.StructType:
+			return e
+		case *ast.Ident:
+			next := p.decls[p.info.Uses[e]]
+			if next == nil || next.spec.TypeParams != nil {
+				return nil
+			}
+			d = next
+		default:
+			return nil
+		}
+	}
+	return nil
+}
+
+// enum makes an enum of a named type with constants; without any it is just
+// text or a number.
+func (t *typeReader) enum(d *decl, inner held) (held, bool) {
+	var values []model.EnumValue
+	for _, c := range t.constants[d.obj] {
+		text, ok := constText(c)
+		if !ok {
+			t.problems.Addf(diag.GoUnsupported, t.pkg.pos(c.Pos()), "", "constant %s has no value in JSON", c.Name())
+			continue
+		}
+		if !slices.ContainsFunc(values, func(v model.EnumValue) bool { return v.Value == text }) {
+			values = append(values, model.EnumValue{Value: text, GoName: c.Name()})
+		}
+	}
+	if values == nil {
+		return inner, true
+	}
+	typ := inner.Type
+	typ.Minimum, typ.Maximum = "", ""
+	typ.Name, typ.Enum, typ.OpenEnum = d.spec.Name.Name, values, t.openEnum
+	typ.Description = docText(d.doc)
+	typ.Pos = t.pkg.pos(d.spec.Name.Pos())
+	typ.Source = typ.Pos.File + "#" + typ.Name
+	t.enums[d] = typ
+	return held{Type: typ}, true
+}
+
+func constText(c *types.Const) (string, bool) {
+	switch v := c.Val(); v.Kind() {
+	case constant.String:
+		text := constant.StringVal(v)
+		return text, utf8.ValidString(text)
+	case constant.Int:
+		return v.ExactString(), true
+	default:
+		return "", false
+	}
+}
