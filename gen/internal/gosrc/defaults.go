@@ -1,6 +1,7 @@
 package gosrc
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/idem-go/idem/gen/internal/diag"
@@ -26,7 +27,9 @@ func (l *loader) flatten(n *source.Node, out *[]param) {
 	for _, f := range n.Fields {
 		p := param{name: f.Name, pos: f.NamePos, valuePos: f.Value.Pos, value: f.Value.Text}
 		switch {
-		case f.Value.Kind == source.Map && contains([]string{"retry", "breaker"}, f.Name):
+		case f.Value.Kind == source.Null: // as good as absent
+			continue
+		case f.Value.Kind == source.Map && slices.Contains([]string{"retry", "breaker"}, f.Name):
 			l.flatten(f.Value, out)
 			continue
 		case f.Value.Kind == source.Map && f.Name == "backoff":
@@ -45,16 +48,16 @@ func (l *loader) flatten(n *source.Node, out *[]param) {
 				items = append(items, item.Name+":"+item.Value.Text)
 			}
 			p.value = strings.Join(items, ",")
-		case f.Value.Kind == source.List && contains([]string{"fingerprint"}, f.Name):
+		case f.Value.Kind == source.List && f.Name == "fingerprint":
 			var items []string
 			for _, item := range f.Value.Items {
 				items = append(items, item.Text)
 			}
 			p.value = strings.Join(items, ",")
-		case !contains(defaultParams, f.Name):
-			l.problems.Addf(diag.UnknownParam, f.NamePos, suggest(f.Name, defaultParams), "%q cannot be a default of a Go contract", f.Name)
+		case !slices.Contains(defaultParams, f.Name):
+			l.problems.Addf(diag.UnknownParam, f.NamePos, diag.Suggest(f.Name, defaultParams), "%q cannot be a default of a Go contract", f.Name)
 			continue
-		case f.Value.Kind == source.Map || f.Value.Kind == source.List || f.Value.Kind == source.Null:
+		case f.Value.Kind == source.Map || f.Value.Kind == source.List:
 			l.problems.Addf(diag.BadParam, f.Value.Pos, "", "%s must be one value, is %s", f.Name, f.Value.Kind)
 			continue
 		}

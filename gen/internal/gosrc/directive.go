@@ -3,6 +3,7 @@ package gosrc
 import (
 	"go/ast"
 	"go/token"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -86,7 +87,7 @@ func (l *loader) comment(c *ast.Comment, owner *decl, isType, isPackage bool) {
 	kind, args, _ := strings.Cut(strings.TrimRight(rest, " \t\r"), " ")
 	known := kinds[kind]
 	if known == nil {
-		l.problems.Addf(diag.BadDirective, at, suggest(kind, []string{"contract", "message", "operation", "send"}), "there is no directive %q", prefix+kind)
+		l.problems.Addf(diag.BadDirective, at, diag.Suggest(kind, []string{"contract", "message", "operation", "send"}), "there is no directive %q", prefix+kind)
 		return
 	}
 	place := "write it above the type of a message, as part of its doc comment"
@@ -169,8 +170,8 @@ func (l *loader) parse(d *directive, base token.Pos, args string, known []string
 
 func (l *loader) accept(d *directive, p param, known []string) bool {
 	switch first, twice := d.get(p.name); {
-	case !contains(known, p.name):
-		l.problems.Addf(diag.UnknownParam, p.pos, suggest(p.name, known), "%s has no parameter %q", prefix+d.kind, p.name)
+	case !slices.Contains(known, p.name):
+		l.problems.Addf(diag.UnknownParam, p.pos, diag.Suggest(p.name, known), "%s has no parameter %q", prefix+d.kind, p.name)
 		return false
 	case p.value == "":
 		l.problems.Addf(diag.BadParam, p.valuePos, "", "%s is empty", p.name)
@@ -229,7 +230,7 @@ func (l *loader) join(groups []*group, d *directive) []*group {
 		g = &group{name: name.value, first: d}
 		groups = append(groups, g)
 	}
-	if d.decl != nil && !contains(g.decls, d.decl) {
+	if d.decl != nil && !slices.Contains(g.decls, d.decl) {
 		g.decls = append(g.decls, d.decl)
 	}
 	for _, p := range d.params {

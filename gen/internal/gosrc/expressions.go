@@ -56,7 +56,7 @@ func validHeader(name string) bool {
 			return false
 		}
 	}
-	return name != ""
+	return name != "" && !strings.HasPrefix(name, "idem-") // those are the library's, and change from hop to hop
 }
 
 func unescape(token string) string { return strings.NewReplacer("~1", "/", "~0", "~").Replace(token) }
@@ -82,10 +82,10 @@ func (r *paramReader) payloadExpression(p param, text string) (string, bool) {
 
 func (l *loader) nowhere(p param, part model.KeyPart, m *message) {
 	if part.Header != "" {
-		l.problems.Addf(diag.BadGoPointer, p.valuePos, suggest(part.Header, members(m.Headers)), "%s names header %q, which %s does not declare", p.name, part.Header, m.Headers.Name)
+		l.problems.Addf(diag.BadGoPointer, p.valuePos, diag.Suggest(part.Header, members(m.Headers)), "%s names header %q, which %s does not declare", p.name, part.Header, m.Headers.Name)
 		return
 	}
-	l.problems.Addf(diag.BadGoPointer, p.valuePos, suggest(strings.TrimPrefix(part.Pointer, "/"), members(m.Payload)), "%s points to %s, which is not in %s", p.name, part.Pointer, m.GoName)
+	l.problems.Addf(diag.BadGoPointer, p.valuePos, diag.Suggest(strings.TrimPrefix(part.Pointer, "/"), members(m.Payload)), "%s points to %s, which is not in %s", p.name, part.Pointer, m.GoName)
 }
 
 func members(typ *model.Type) []string {

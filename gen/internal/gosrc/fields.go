@@ -204,7 +204,7 @@ func (r *fieldReader) jsonName(goName string, tag fieldTag) (name, omit string, 
 			r.problems.Addf(diag.JSONTag, tag.jsonPos, "declare the field as string", "idemgen does not support the json option string")
 			return "", "", false
 		default:
-			r.problems.Addf(diag.JSONTag, tag.jsonPos, suggest(option, []string{"omitempty", "omitzero"}), "encoding/json has no option %q", option)
+			r.problems.Addf(diag.JSONTag, tag.jsonPos, diag.Suggest(option, []string{"omitempty", "omitzero"}), "encoding/json has no option %q", option)
 			return "", "", false
 		}
 	}

@@ -30,8 +30,9 @@ type Options struct {
 }
 
 // Load reads the Go package in folder dir of root. It reports everything that
-// is wrong to problems; then the contract is not complete.
+// is wrong to problems, and then returns nil.
 func Load(root fs.FS, dir string, problems *diag.List, opt Options) *model.Contract {
+	before := problems.Len()
 	l := &loader{
 		problems: problems,
 		opt:      opt,
@@ -39,9 +40,8 @@ func Load(root fs.FS, dir string, problems *diag.List, opt Options) *model.Contr
 		messages: map[string]*message{},
 	}
 	if l.pkg = read(root, dir, problems); l.pkg == nil {
-		return l.contract
+		return nil
 	}
-	before := problems.Len()
 	l.types = newTypes(l.pkg, problems, opt.AcceptUnknownEnum)
 	l.collect()
 	l.describe()
@@ -54,6 +54,9 @@ func Load(root fs.FS, dir string, problems *diag.List, opt Options) *model.Contr
 			"package %s has no //idem:operation and no //idem:send", l.pkg.name)
 	}
 	l.types.checkKeys(l.contract.Messages)
+	if problems.Len() > before {
+		return nil
+	}
 	l.contract.Types = l.types.list()
 	slices.SortFunc(l.contract.Operations, func(a, b *model.Operation) int { return cmp.Compare(a.ID, b.ID) })
 	slices.SortFunc(l.contract.Sends, func(a, b *model.Send) int { return cmp.Compare(a.ID, b.ID) })

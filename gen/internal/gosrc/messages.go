@@ -2,6 +2,8 @@ package gosrc
 
 import (
 	"go/doc"
+	"mime"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -59,9 +61,9 @@ func (l *loader) message(d *decl, about *directive) *message {
 		return m
 	}
 	at := l.pkg.pos(d.spec.Name.Pos())
-	m := &message{decl: d, Message: &model.Message{Name: lowerFirst(name), GoName: name, Summary: new(doc.Package).Synopsis(docText(d.doc)), Pos: at, Source: at.File + "#" + name}}
+	m := &message{decl: d, Message: &model.Message{Name: lowerFirst(name), GoName: name, ContentType: "application/json", Summary: new(doc.Package).Synopsis(docText(d.doc)), Pos: at, Source: at.File + "#" + name}}
 	l.messages[name] = m
-	if m.Payload, m.known = l.payload(d, "a message"); !m.known {
+	if m.Payload, m.known = l.payload(d, "a message"); m.Payload == nil {
 		m.Payload = &model.Type{Name: name, Kind: model.Object, Declared: true, Pos: at}
 	}
 	nameAt := at
@@ -69,11 +71,13 @@ func (l *loader) message(d *decl, about *directive) *message {
 		for _, p := range about.params {
 			switch p.name {
 			case "name":
-				m.Name, nameAt = p.value, p.valuePos
+				if m.Name, nameAt = p.value, p.valuePos; !validName(p.value) {
+					l.badName(p)
+				}
 			case "summary":
 				m.Summary = p.value
 			case "contentType":
-				m.ContentType = p.value
+				l.contentType(m, p)
 			case "headers":
 				l.headers(m, p)
 			}
@@ -105,6 +109,14 @@ func (l *loader) payload(d *decl, what string) (*model.Type, bool) {
 	return nil, false
 }
 
+func (l *loader) contentType(m *message, p param) {
+	kind, _, err := mime.ParseMediaType(p.value)
+	if err != nil || kind != "application/json" && !strings.HasSuffix(kind, "+json") {
+		l.bad(p, "use application/json or a type that ends in +json", "content type %q is not JSON", p.value)
+	}
+	m.ContentType = p.value
+}
+
 // headers takes the struct that holds the headers of a message.
 func (l *loader) headers(m *message, p param) {
 	d := l.typeNamed(p)
@@ -119,6 +131,7 @@ func (l *loader) headers(m *message, p param) {
 		switch f.Type.Kind {
 		case model.Bool, model.Int, model.Float, model.String:
 		default:
+			ok = false
 			l.problems.Addf(diag.NotAMessage, f.Pos, "use text, a number or a boolean", "header %q is no single value", f.Name)
 		}
 	}
@@ -129,7 +142,7 @@ func (l *loader) headers(m *message, p param) {
 func (l *loader) typeNamed(p param) *decl {
 	d := l.pkg.byName[p.value]
 	if d == nil {
-		l.problems.Addf(diag.UnknownGoName, p.valuePos, suggest(p.value, l.pkg.typeNames()), "%s names type %q, which package %s does not declare", p.name, p.value, l.pkg.name)
+		l.problems.Addf(diag.UnknownGoName, p.valuePos, diag.Suggest(p.value, l.pkg.typeNames()), "%s names type %q, which package %s does not declare", p.name, p.value, l.pkg.name)
 	}
 	return d
 }
@@ -171,7 +184,7 @@ func (l *loader) sent(g *group) []*message {
 	for _, item := range p.list() {
 		if d := l.typeNamed(item); d != nil {
 			m := l.message(d, nil)
-			if contains(out, m) {
+			if slices.Contains(out, m) {
 				l.repeated(item.valuePos, p.pos, "message %s is named twice", item.value)
 				continue
 			}
@@ -267,7 +280,7 @@ candidates:
 				continue candidates
 			}
 			value, err := unquoteJSON(g.Type.Const)
-			if err != nil || contains(values, value) {
+			if err != nil || slices.Contains(values, value) {
 				continue candidates
 			}
 			values = append(values, value)
@@ -337,4 +350,3 @@ func exported(id string) string {
 	}
 	return b.String()
 }
-

@@ -98,7 +98,7 @@ func (r *paramReader) keyPart(part model.KeyPart, at param) {
 		r.bad(at, "", "%q is not the name of a header", part.Header)
 		return
 	}
-	if contains(r.op.Key, part) {
+	if slices.Contains(r.op.Key, part) {
 		r.bad(at, "remove one", "the key has %s twice", cmp.Or(part.Header, part.Pointer))
 		return
 	}

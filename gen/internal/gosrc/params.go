@@ -3,6 +3,7 @@ package gosrc
 import (
 	"errors"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -109,12 +110,12 @@ func (r *paramReader) name(p param, to *string) {
 
 func (r *paramReader) choice(p param, to *string, of ...string) {
 	switch {
-	case contains(of, p.value):
+	case slices.Contains(of, p.value):
 		*to = p.value
 	case p.name == "transaction" && p.value == "group":
 		r.bad(p, "use own or external", "transaction group is not supported yet")
 	default:
-		r.bad(p, suggest(p.value, of), "%s must be %s, is %q", p.name, strings.Join(of, " or "), p.value)
+		r.bad(p, diag.Suggest(p.value, of), "%s must be %s, is %q", p.name, strings.Join(of, " or "), p.value)
 	}
 }
 
@@ -210,7 +211,7 @@ items:
 	for _, item := range p.list() {
 		for _, s := range r.contract.Sends {
 			if s.ID == item.value {
-				if contains(r.op.Emits, s) {
+				if slices.Contains(r.op.Emits, s) {
 					r.bad(item, "remove one", "emits has %s twice", item.value)
 				} else {
 					r.op.Emits = append(r.op.Emits, s)
@@ -218,7 +219,7 @@ items:
 				continue items
 			}
 		}
-		r.problems.Addf(diag.UnknownGoName, item.valuePos, suggest(item.value, ids), "emits names %q, which no //idem:send declares", item.value)
+		r.problems.Addf(diag.UnknownGoName, item.valuePos, diag.Suggest(item.value, ids), "emits names %q, which no //idem:send declares", item.value)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/big"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -33,7 +34,7 @@ func (t *typeReader) apply(r rule, name string, typ *model.Type, ok bool) (*mode
 		typ.Elem, ok = t.apply(r, rest, typ.Elem, ok)
 		return typ, ok
 	}
-	if contains(ruleNames, name) && !r.hasValue && name != "key" && name != "uniqueItems" {
+	if slices.Contains(ruleNames, name) && !r.hasValue && name != "key" && name != "uniqueItems" {
 		return typ, t.badRule(r.pos, "write "+r.name+"=…", "%s needs a value", r.name)
 	}
 	out, why := typ, ""
@@ -63,7 +64,7 @@ func (t *typeReader) apply(r rule, name string, typ *model.Type, ok bool) (*mode
 		why = pattern(r, typ)
 	case "format":
 		if why = "is for text"; plainString(typ) {
-			if why = "must be one of " + strings.Join(formats, ", "); contains(formats, r.value) {
+			if why = "must be one of " + strings.Join(formats, ", "); slices.Contains(formats, r.value) {
 				why, typ.Format = "", r.value
 			}
 		}
@@ -74,7 +75,7 @@ func (t *typeReader) apply(r rule, name string, typ *model.Type, ok bool) (*mode
 	case "key":
 		why = "is for the field itself"
 	default: // see ruleNames
-		t.problems.Addf(diag.UnknownRule, r.pos, suggest(name, ruleNames), "an idem tag has no word %q", r.name)
+		t.problems.Addf(diag.UnknownRule, r.pos, diag.Suggest(name, ruleNames), "an idem tag has no word %q", r.name)
 		return typ, false
 	}
 	if !utf8.ValidString(r.value) {

@@ -116,7 +116,7 @@ func (t *typeReader) read(expr ast.Expr) (held, bool) {
 func (t *typeReader) ident(e *ast.Ident) (held, bool) {
 	obj, ok := t.pkg.info.Uses[e].(*types.TypeName)
 	if !ok {
-		t.problems.Addf(diag.GoUndefined, t.pkg.pos(e.Pos()), suggest(e.Name, t.pkg.typeNames()), "type %s is not declared in package %s", e.Name, t.pkg.name)
+		t.problems.Addf(diag.GoUndefined, t.pkg.pos(e.Pos()), diag.Suggest(e.Name, t.pkg.typeNames()), "type %s is not declared in package %s", e.Name, t.pkg.name)
 		return held{}, false
 	}
 	if d := t.pkg.decls[obj]; d != nil {
