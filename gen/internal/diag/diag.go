@@ -94,8 +94,8 @@ func (l *List) Addf(code Code, at Pos, fix, format string, args ...any) {
 	l.Add(Problem{Code: code, Pos: at, Fix: fix, Message: fmt.Sprintf(format, args...)})
 }
 
-// Len returns the number of problems kept.
-func (l *List) Len() int { return len(l.problems) }
+// Len returns the number of problems, with those that were too many to keep.
+func (l *List) Len() int { return len(l.problems) + l.dropped }
 
 // Sorted returns the problems by place. If there were too many the last one
 // says so.

@@ -35,8 +35,9 @@ type Operation struct {
 	Scope string
 	// Topic is the channel's address.
 	Topic string
-	// Messages it may get, at least one, in the contract's order. With several,
-	// Dispatch tells them apart.
+	// Messages it may get, at least one, in the order in which the operation
+	// lists them, else by their keys in the channel. Dispatch tells them apart
+	// if the channel has several, even if the operation takes but one.
 	Messages []*Message
 	Dispatch *Dispatch
 
@@ -81,15 +82,18 @@ type Operation struct {
 	Source string
 }
 
-// Dispatch says how the messages of an operation are told apart. Exactly one
-// of Header and Pointer is set; it holds one of Values, one for each message
-// in their order.
+// Dispatch says how the messages of a channel are told apart, if it has
+// several. Exactly one of Header and Pointer is set; it holds one of Values,
+// one for each message of the operation in their order.
 type Dispatch struct {
 	// Header is the name of a header.
 	Header string
 	// Pointer is the JSON pointer of a string in the payload.
 	Pointer string
 	Values  []string
+	// Others are the values of the channel's messages that the operation does
+	// not take: it lets them pass, they are not wrong.
+	Others []string
 }
 
 // KeyPart is one source of a key; exactly one field is set.
@@ -131,8 +135,9 @@ type Send struct {
 	GoName               string
 	Summary, Description string
 	Topic                string
-	// Messages it may emit, at least one; with several, Dispatch says what the
-	// receiver tells them apart by (a header is set by the emitter).
+	// Messages it may emit, at least one; if the channel has several, Dispatch
+	// says what the receiver tells them apart by (a header is set by the
+	// emitter).
 	Messages []*Message
 	Dispatch *Dispatch
 	// OrderingKey is where the ordering key is; nil takes that of the message
