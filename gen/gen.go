@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/idem-go/idem/gen/internal/diag"
 	"github.com/idem-go/idem/gen/internal/lock"
 	"github.com/idem-go/idem/gen/internal/model"
 	"github.com/idem-go/idem/gen/internal/render"
@@ -133,27 +132,5 @@ func (p *project) files(s *settings.Settings, c *model.Contract, operations map[
 	}
 	return out, nil
 }
-
-// Problem is one thing that is wrong, with its place and a way out.
-type Problem = diag.Problem
-
-// Report is what a run has found and done.
-type Report struct {
-	// Problems are what is wrong with the contract or the tree; sorted by place.
-	Problems []Problem
-	// Warnings stop nothing.
-	Warnings []Problem
-	// Changes are the files that are changed, or would be, each after a letter
-	// and a space: A added, M modified, D deleted. Relative to the project's root.
-	Changes []string
-	// Diff is what Check has found, as a unified diff.
-	Diff []byte
-
-	prefix string // from the working directory to the project's root
-	lines  func(file string) []string
-}
-
-// OK reports whether everything is as it should be.
-func (r *Report) OK() bool { return len(r.Problems) == 0 && len(r.Diff) == 0 }
 
 var errNoConfig = errors.New("run idemgen init to begin a project, or say with -config where it is")

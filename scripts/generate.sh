@@ -8,6 +8,15 @@ cd "$root"
 
 case ${1:-} in gen | diff) ;; *) sed -n '2,3s/^# //p' "$0" >&2; exit 2 ;; esac
 
+# The example is what idemgen makes of its contract.
+example=examples/pedidos/idemgen.yaml
+if [ -f "$example" ]; then
+  case $1 in
+    gen) go run ./cmd/idemgen generate -config "$example" ;;
+    diff) go run ./cmd/idemgen check -config "$example" ;;
+  esac
+fi
+
 # Wire's injectors are the files that only Wire builds.
 injectors=()
 while IFS= read -r folder; do injectors+=("$folder"); done < <(

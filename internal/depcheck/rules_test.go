@@ -17,8 +17,9 @@ type rule struct {
 }
 
 const (
-	ownClient  = "a transport or store links its own client only"
-	ownProgram = "a program links the clients of its own transport and store only"
+	ownClient    = "a transport or store links its own client only"
+	whyGenerator = "the generator prints import paths of the run-time library, it does not carry the library"
+	ownProgram   = "a program links the clients of its own transport and store only"
 )
 
 // Whatever brings a client library of one broker or database.
@@ -29,6 +30,9 @@ var (
 	clients         = concat(kafkaClients, postgresClients, sqliteClients)
 
 	watermill = []string{"github.com/ThreeDotsLabs/watermill/..."}
+
+	// runtime is what generated programs use.
+	runtime = []string{"./framework/...", "./middleware/...", "./transports/...", "./wiring/..."}
 
 	// forTests are the packages that exist to be imported by tests.
 	forTests = []string{
@@ -72,6 +76,12 @@ var rules = []rule{
 	{packages: "./framework/outbox", imports: concat(watermill, []string{"./framework/idem"}), why: "the relay works with any store and transport"},
 	{packages: "./framework/deadletter", imports: concat(watermill, []string{"./framework/idem"}), why: "dead letters work with any store and transport"},
 	{packages: "./framework/config", imports: []string{"./framework/idem", "github.com/goccy/go-yaml/..."}, why: "a configuration is data; wiring makes something of it"},
+
+	{
+		packages: "./gen/...", imports: []string{"./gen/...", "github.com/goccy/go-yaml/...", "github.com/rogpeppe/go-internal/diff"},
+		never: concat(clients, runtime), why: whyGenerator,
+	},
+	{packages: "./cmd/idemgen", imports: []string{"./gen"}, never: concat(clients, runtime), why: whyGenerator},
 
 	{packages: "./wiring", never: clients, why: "programs link what they use, and this all of them use"},
 	{packages: "./wiring/memory", never: clients, why: ownProgram},

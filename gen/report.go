@@ -1,0 +1,52 @@
+package gen
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/idem-go/idem/gen/internal/diag"
+)
+
+// Problem is one thing that is wrong, with its place and a way out.
+type Problem = diag.Problem
+
+// Report is what a run has found and done.
+type Report struct {
+	// Problems are what is wrong with the contract or the tree, by place.
+	Problems []Problem
+	// Warnings stop nothing.
+	Warnings []Problem
+	// Changes are the files that are changed, or would be, each after a letter
+	// and a space: A added, M modified, D deleted. Relative to the project's root.
+	Changes []string
+	// Diff is what Check has found, as a unified diff.
+	Diff []byte
+
+	prefix string // from the working directory to the project's root
+	lines  func(file string) []string
+}
+
+// OK reports whether everything is as it should be.
+func (r *Report) OK() bool { return len(r.Problems) == 0 && len(r.Diff) == 0 }
+
+// Formats are the formats that a report can be written in.
+func Formats() []string { return []string{"text", "json", "github"} }
+
+// Write writes problems and warnings in one of the Formats: for people, for
+// programs, or as annotations of a GitHub workflow.
+func (r *Report) Write(w io.Writer, format string) error {
+	for _, p := range r.Problems {
+		if _, err := fmt.Fprintln(w, p); err != nil {
+			return err
+		}
+	}
+	for _, p := range r.Warnings {
+		if _, err := fmt.Fprintln(w, "warning:", p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Codes returns every kind of problem, by code.
+func Codes() []diag.Info { return diag.Codes() }
