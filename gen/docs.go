@@ -63,10 +63,7 @@ func Export(o Options) ([]byte, *Report, error) {
 	var text []byte
 	report, err := run(o, func(p *project) error {
 		s, c := p.load()
-		if s == nil {
-			return nil
-		}
-		if s.Go == "" {
+		if s.Go == "" && s.Contract != "" {
 			p.problems.Addf(diag.SettingsClash, s.Pos("contract"), "say with go: in which folder the Go package is",
 				"the contract is an AsyncAPI document already")
 			return nil

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/idem-go/idem/gen/internal/diag"
@@ -46,12 +47,12 @@ func run(o Options, do func(*project) error) (*Report, error) {
 	p := &project{root: root, config: filepath.Base(config), problems: &diag.List{}, warnings: &diag.List{}, report: &Report{}}
 	p.set = source.NewSet(root.FS(), p.problems)
 	p.report.prefix = prefixOf(dir)
-	p.report.lines = p.linesOf
 	if err := do(p); err != nil {
 		return nil, err
 	}
 	p.report.Problems = p.placed(p.problems)
 	p.report.Warnings = p.placed(p.warnings)
+	p.report.lines = p.excerpts()
 	return p.report, nil
 }
 
@@ -96,37 +97,51 @@ func (p *project) seen(file string) string {
 	return path.Join(p.report.prefix, file)
 }
 
-// linesOf returns the lines of a file as problems name it, for excerpts.
-func (p *project) linesOf(file string) []string {
-	name := file
-	if p.report.prefix != "" {
-		name = strings.TrimPrefix(file, p.report.prefix+"/")
+// excerpts returns the lines of the files that have problems, by the names that
+// those have. It reads them now, while the root is open.
+func (p *project) excerpts() map[string][]string {
+	out := map[string][]string{}
+	add := func(at diag.Pos) {
+		if _, ok := out[at.File]; ok || at.Line == 0 {
+			return
+		}
+		name := at.File
+		if p.report.prefix != "" {
+			name = strings.TrimPrefix(name, p.report.prefix+"/")
+		}
+		lines := p.set.Lines(name)
+		if lines == nil {
+			if text, err := fs.ReadFile(p.root.FS(), name); err == nil && len(text) <= maxExcerpt {
+				lines = strings.Split(string(text), "\n")
+			}
+		}
+		out[at.File] = lines
 	}
-	if lines := p.set.Lines(name); lines != nil {
-		return lines
+	for _, problem := range slices.Concat(p.report.Problems, p.report.Warnings) {
+		add(problem.Pos)
+		for _, r := range problem.Related {
+			add(r.Pos)
+		}
 	}
-	text, err := fs.ReadFile(p.root.FS(), name)
-	if err != nil || len(text) > maxExcerpt {
-		return nil
-	}
-	return strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")
+	return out
 }
 
 // maxExcerpt is how big a file may be to show some of it.
 const maxExcerpt = 1 << 20
 
 // load reads settings and contract. What is wrong is reported, and then the
-// contract is nil.
+// contract is nil. Of a contract that can be found in spite of bad settings,
+// the problems are reported as well.
 func (p *project) load() (*settings.Settings, *model.Contract) {
-	s := settings.Load(p.root, p.set, p.problems, p.config)
+	s, ok := settings.Load(p.root, p.set, p.problems, p.config)
 	p.module = settings.ImportPath(p.root.Name(), p.problems)
-	if s == nil {
-		return nil, nil
+	if s.Contract == "" && s.Go == "" {
+		return s, nil
 	}
 	before := p.problems.Len()
 	c := p.contract(s)
-	if p.problems.Len() > before || p.module == "" {
-		c = nil
+	if !ok || p.module == "" || p.problems.Len() > before {
+		return s, nil
 	}
 	return s, c
 }

@@ -1,7 +1,6 @@
 package gen
 
 import (
-	"fmt"
 	"io"
 
 	"github.com/idem-go/idem/gen/internal/diag"
@@ -23,29 +22,19 @@ type Report struct {
 	Diff []byte
 
 	prefix string // from the working directory to the project's root
-	lines  func(file string) []string
+	lines  map[string][]string // of the files that have problems
 }
 
 // OK reports whether everything is as it should be.
 func (r *Report) OK() bool { return len(r.Problems) == 0 && len(r.Diff) == 0 }
 
 // Formats are the formats that a report can be written in.
-func Formats() []string { return []string{"text", "json", "github"} }
+func Formats() []string { return diag.Formats() }
 
 // Write writes problems and warnings in one of the Formats: for people, for
 // programs, or as annotations of a GitHub workflow.
 func (r *Report) Write(w io.Writer, format string) error {
-	for _, p := range r.Problems {
-		if _, err := fmt.Fprintln(w, p); err != nil {
-			return err
-		}
-	}
-	for _, p := range r.Warnings {
-		if _, err := fmt.Fprintln(w, "warning:", p); err != nil {
-			return err
-		}
-	}
-	return nil
+	return diag.Output{Problems: r.Problems, Warnings: r.Warnings, Lines: func(file string) []string { return r.lines[file] }}.Write(w, format)
 }
 
 // Codes returns every kind of problem, by code.

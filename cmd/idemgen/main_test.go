@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -17,6 +18,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
 )
+
+var update = flag.Bool("update", false, "write what is printed into the scripts")
 
 func TestMain(m *testing.M) {
 	testscript.Main(checked{m}, map[string]func(){"idemgen": main})
@@ -43,7 +46,14 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Setup:               func(e *testscript.Env) error { return copyMissing("testdata/base", e.WorkDir) },
+		UpdateScripts:       *update,
+		Condition: func(cond string) (bool, error) {
+			if cond != "root" {
+				return false, fmt.Errorf("there is no condition %q", cond)
+			}
+			return os.Geteuid() == 0, nil
+		},
+		Setup: func(e *testscript.Env) error { return copyMissing("testdata/base", e.WorkDir) },
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"edit":     edit,
 			"exits":    exits,

@@ -11,12 +11,13 @@ import (
 )
 
 // Load reads the settings from a file in the project's root. It reports
-// everything that is wrong to problems, and then returns nil.
-func Load(root *os.Root, set *source.Set, problems *diag.List, name string) *Settings {
+// everything that is wrong to problems; then ok is false, and the settings are
+// those that could be read.
+func Load(root *os.Root, set *source.Set, problems *diag.List, name string) (s *Settings, ok bool) {
 	before := problems.Len()
 	file := set.Load(name, diag.Pos{File: name})
 	if file == nil {
-		return nil
+		return &Settings{File: name}, false
 	}
 	l := &loader{root: root, problems: problems, file: file, out: &Settings{
 		File:       name,
@@ -29,10 +30,7 @@ func Load(root *os.Root, set *source.Set, problems *diag.List, name string) *Set
 		At:         map[string]diag.Pos{},
 	}}
 	l.read(file.Root)
-	if problems.Len() > before {
-		return nil
-	}
-	return l.out
+	return l.out, problems.Len() == before
 }
 
 type loader struct {
@@ -134,7 +132,14 @@ func (l *loader) choice(n *source.Node, allowed ...string) string {
 	if n.Kind == source.String && slices.Contains(allowed, n.Text) {
 		return n.Text
 	}
-	l.bad(n, fmt.Sprintf("must be %s, is %s", strings.Join(allowed, " or "), quoted(n)), diag.Suggest(n.Text, allowed))
+	l.bad(n, fmt.Sprintf("must be %s, is %s", strings.Join(allowed, " or "), quoted(n)), closest(n.Text, allowed))
+	return ""
+}
+
+func closest(text string, allowed []string) string {
+	if name := diag.Closest(text, allowed); name != "" {
+		return "did you mean " + name + "?"
+	}
 	return ""
 }
 
