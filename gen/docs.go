@@ -48,14 +48,26 @@ func (p *project) docs(s *settings.Settings, c *model.Contract) ([]tree.File, er
 
 // slug makes a file name of a title.
 func slug(title string) string {
-	words := strings.FieldsFunc(strings.ToLower(title), func(r rune) bool {
+	plain := strings.Map(func(r rune) rune {
+		if i := strings.IndexRune(accented, r); i >= 0 {
+			return []rune(unaccented)[len([]rune(accented[:i]))]
+		}
+		return r
+	}, strings.ToLower(title))
+	words := strings.FieldsFunc(plain, func(r rune) bool {
 		return !('a' <= r && r <= 'z' || '0' <= r && r <= '9')
 	})
-	if name := strings.Join(words, "-"); name != "" {
-		return name[:min(len(name), 60)]
+	name := strings.Join(words, "-")
+	if name == "" {
+		return "contract"
 	}
-	return "contract"
+	return strings.TrimRight(name[:min(len(name), 60)], "-")
 }
+
+const (
+	accented   = "àáâãäåçèéêëìíîïñòóôõöùúûüýÿ"
+	unaccented = "aaaaaaceeeeiiiinooooouuuuyy"
+)
 
 // Export returns the AsyncAPI document of a contract that is written in Go,
 // nil if something is wrong with it. The error is one of usage or I/O.

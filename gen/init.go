@@ -19,8 +19,3 @@ type InitOptions struct {
 func Init(o InitOptions) ([]string, error) {
 	return nil, errors.New("not there yet")
 }
-
-// Schema returns the JSON Schema of the given name: x-idempotency or idemgen.
-func Schema(name string) ([]byte, error) {
-	return nil, errors.New("not there yet")
-}

@@ -135,7 +135,7 @@ const maxExcerpt = 1 << 20
 func (p *project) load() (*settings.Settings, *model.Contract) {
 	s, ok := settings.Load(p.root, p.set, p.problems, p.config)
 	p.module = settings.ImportPath(p.root.Name(), p.problems)
-	if s.Contract == "" && s.Go == "" {
+	if (s.Contract == "") == (s.Go == "") {
 		return s, nil
 	}
 	before := p.problems.Len()

@@ -21,7 +21,7 @@ type Report struct {
 	// Diff is what Check has found, as a unified diff.
 	Diff []byte
 
-	prefix string // from the working directory to the project's root
+	prefix string              // from the working directory to the project's root
 	lines  map[string][]string // of the files that have problems
 }
 
