@@ -93,7 +93,7 @@ func edit(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 3 {
 		ts.Fatalf("usage: edit FILE OLD NEW")
 	}
-	unescape := strings.NewReplacer(`\n`, "\n").Replace
+	unescape := strings.NewReplacer(`\n`, "\n", `\t`, "\t").Replace
 	text := ts.ReadFile(args[0])
 	if !strings.Contains(text, unescape(args[1])) {
 		ts.Fatalf("%s has no %q", args[0], args[1])
