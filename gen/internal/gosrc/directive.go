@@ -143,6 +143,9 @@ func (l *loader) parse(d *directive, base token.Pos, args string, known []string
 		if i == len(args) || args[i] != '=' || p.name == "" {
 			l.problems.Addf(diag.BadDirective, p.pos, "write name=value; a value with spaces is in double quotes", "%q is not a parameter", p.name)
 			ok = false
+			for i < len(args) && args[i] != ' ' && args[i] != '\t' {
+				i++
+			}
 			continue
 		}
 		i++
@@ -201,8 +204,9 @@ type group struct {
 	name  string
 	first *directive
 	// decls are the types in whose doc comments it is named.
-	decls  []*decl
-	params []param
+	decls    []*decl
+	params   []param
+	messages []*message // of a send, once they are looked up
 }
 
 func (g *group) get(name string) (param, bool) {

@@ -1,6 +1,7 @@
 package gosrc
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -120,7 +121,7 @@ func (l *loader) follow(m *message, pointer string) followed {
 				return followed{}
 			}
 			out.typ, out.always = f.Type, out.always && f.Required && !f.Nullable
-		case model.MapOf, model.Array:
+		case model.MapOf:
 			out.typ, out.always = out.typ.Elem, false
 		case model.Raw:
 			return followed{typ: out.typ, found: true}
@@ -140,27 +141,38 @@ func fieldOf(typ *model.Type, name string) *model.Field {
 	return nil
 }
 
-// scalarIn reports a part that is no single value in one of the messages.
-func (l *loader) scalarIn(p param, part model.KeyPart, messages []*message, what string) bool {
-	return l.part(p, part, messages, what, false)
+// declareHeader adds a header that a key is made of to a message whose
+// headers the package does not declare.
+func (l *loader) declareHeader(m *message, name string) {
+	switch {
+	case name == "":
+		return
+	case m.Headers == nil:
+		m.Headers = &model.Type{
+			Name: m.GoName + "Headers", Kind: model.Object, Description: m.GoName + "Headers are the headers of " + m.GoName + ".",
+			Pos: m.Pos, Source: m.Source,
+		}
+	case m.Headers.Declared || fieldOf(m.Headers, name) != nil:
+		return
+	}
+	m.Headers.Fields = append(m.Headers.Fields, &model.Field{
+		Name: name, GoName: exported(name), Type: &model.Type{Kind: model.String, Pos: m.Pos}, Required: true, Pos: m.Pos,
+	})
 }
 
-// requiredIn reports a part that some message may lack.
-func (r *paramReader) requiredIn(p param, part model.KeyPart) bool {
-	return r.part(p, part, r.messages, "a key", true)
-}
-
-func (l *loader) part(p param, part model.KeyPart, messages []*message, what string, required bool) bool {
+// required reports a part that is no single value, or that some message may
+// lack.
+func (l *loader) required(p param, part model.KeyPart, messages []*message, what string) bool {
 	for _, m := range messages {
 		var f followed
 		switch {
 		case part.Pointer != "":
 			f = l.follow(m, part.Pointer)
 		case m.Headers == nil || l.types.broken[m.Headers]:
-			continue // nothing is said about headers
+			f.unknown = true
 		default:
 			if h := fieldOf(m.Headers, part.Header); h != nil {
-				f = followed{typ: h.Type, found: true, always: h.Required}
+				f = followed{typ: h.Type, found: true, always: h.Required && !h.Nullable}
 			}
 		}
 		switch {
@@ -172,8 +184,9 @@ func (l *loader) part(p param, part model.KeyPart, messages []*message, what str
 		case f.typ.Kind != model.String && f.typ.Kind != model.Int && f.typ.Kind != model.Bool && f.typ.Kind != model.Float:
 			l.problems.Addf(diag.BadGoPointer, p.valuePos, "name a field of text or a number", "%s must be a single value", what)
 			return false
-		case required && !f.always && part.Pointer != "":
-			l.problems.Addf(diag.BadGoPointer, p.valuePos, "use a field without pointer, omitempty and omitzero", "%s must be in every message, and %s may be absent or null in %s", what, part.Pointer, m.GoName)
+		case !f.always:
+			l.problems.Addf(diag.BadGoPointer, p.valuePos, "use a field without pointer, omitempty and omitzero",
+				"%s must be in every message, and %s may be absent or null in %s", what, cmp.Or(part.Header, part.Pointer), m.GoName)
 			return false
 		}
 	}

@@ -165,7 +165,7 @@ func (r *fieldReader) member(f *ast.Field, name *ast.Ident, tag fieldTag) bool {
 			field.Type, ok = r.apply(rule, rule.name, field.Type, ok)
 		}
 	}
-	ok = r.consistent(field.Type, tag) && ok
+	ok = ok && r.consistent(field.Type, tag)
 	r.typ.Fields = append(r.typ.Fields, field)
 	return ok
 }

@@ -38,6 +38,7 @@ func Load(root fs.FS, dir string, problems *diag.List, opt Options) *model.Contr
 		opt:      opt,
 		contract: &model.Contract{Source: dir},
 		messages: map[string]*message{},
+		byTopic:  map[string][]*message{},
 	}
 	if l.pkg = read(root, dir, problems); l.pkg == nil {
 		return nil
@@ -46,6 +47,7 @@ func Load(root fs.FS, dir string, problems *diag.List, opt Options) *model.Contr
 	l.collect()
 	l.describe()
 	l.buildMessages()
+	l.topics()
 	l.buildSends()
 	l.buildOperations()
 	l.checkNames()
@@ -57,7 +59,7 @@ func Load(root fs.FS, dir string, problems *diag.List, opt Options) *model.Contr
 	if problems.Len() > before {
 		return nil
 	}
-	l.contract.Types = l.types.list()
+	l.contract.Types = reachable(l.contract)
 	slices.SortFunc(l.contract.Operations, func(a, b *model.Operation) int { return cmp.Compare(a.ID, b.ID) })
 	slices.SortFunc(l.contract.Sends, func(a, b *model.Send) int { return cmp.Compare(a.ID, b.ID) })
 	slices.SortFunc(l.contract.Messages, func(a, b *model.Message) int { return cmp.Compare(a.Name, b.Name) })
@@ -78,7 +80,8 @@ type loader struct {
 	operations []*group     // //idem:operation, by name
 	sends      []*group     // //idem:send, by name
 
-	messages map[string]*message // by Go name
+	messages map[string]*message   // by Go name
+	byTopic  map[string][]*message // those of any operation or send, by name
 }
 
 // message is a message with the declaration of its type.

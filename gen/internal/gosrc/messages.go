@@ -158,11 +158,15 @@ func (l *loader) buildSends() {
 			s.Messages = append(s.Messages, m.Message)
 		}
 		if p, ok := g.get("ordering"); ok {
-			if part, ok := l.expression(p, p.value); ok && l.scalarIn(p, part, messages, "an ordering key") {
+			part, ok := l.expression(p, p.value)
+			for _, m := range messages {
+				l.declareHeader(m, part.Header)
+			}
+			if ok && l.required(p, part, messages, "an ordering key") {
 				s.OrderingKey = &part
 			}
 		}
-		s.Dispatch = l.dispatch(g, messages)
+		s.Dispatch = l.dispatch(g, s.Topic, messages)
 		l.contract.Sends = append(l.contract.Sends, s)
 	}
 }
@@ -170,13 +174,17 @@ func (l *loader) buildSends() {
 // sent are the messages of a send: those it names, else those it is written
 // above.
 func (l *loader) sent(g *group) []*message {
-	var out []*message
+	if g.messages != nil {
+		return g.messages
+	}
+	out := []*message{}
+	defer func() { g.messages = out }()
 	p, named := g.get("message")
 	if !named {
 		for _, d := range g.decls {
 			out = append(out, l.message(d, nil))
 		}
-		if out == nil {
+		if len(out) == 0 {
 			l.problems.Addf(diag.MissingParam, g.first.pos, "add message=…, the Go type", "send %s has no message", g.name)
 		}
 		return out
@@ -231,65 +239,6 @@ func (l *loader) taken(at, other diag.Pos, format string, args ...any) {
 	l.problems.Add(p)
 }
 
-// dispatch finds what tells the messages of an operation or send apart: a
-// constant in a header or at the top of the payload, else the header that the
-// project names.
-func (l *loader) dispatch(g *group, messages []*message) *model.Dispatch {
-	if len(messages) < 2 {
-		return nil
-	}
-	for _, m := range messages {
-		if !m.known {
-			return nil
-		}
-	}
-	if name, values := constantOf(messages, func(m *message) *model.Type { return m.Headers }); name != "" {
-		return &model.Dispatch{Header: name, Values: values}
-	}
-	if name, values := constantOf(messages, func(m *message) *model.Type { return m.Payload }); name != "" {
-		return &model.Dispatch{Pointer: pointerTo(name), Values: values}
-	}
-	if l.opt.MessageHeader == "" {
-		l.problems.Addf(diag.NoDispatch, g.first.pos, `give each a string field with another constant, such as idem:"const=…", or set messageHeader in idemgen.yaml`,
-			"nothing tells the messages of %s apart", g.name)
-		return nil
-	}
-	d := &model.Dispatch{Header: l.opt.MessageHeader}
-	for _, m := range messages {
-		d.Values = append(d.Values, m.Name)
-	}
-	return d
-}
-
-// constantOf finds a required member that is another string in each.
-func constantOf(messages []*message, of func(*message) *model.Type) (string, []string) {
-	first := of(messages[0])
-	if first == nil {
-		return "", nil
-	}
-candidates:
-	for _, f := range first.Fields {
-		var values []string
-		for _, m := range messages {
-			typ := of(m)
-			if typ == nil {
-				return "", nil
-			}
-			g := fieldOf(typ, f.Name)
-			if g == nil || !g.Required || g.Nullable || g.Type.Kind != model.String || g.Type.Const == "" {
-				continue candidates
-			}
-			value, err := unquoteJSON(g.Type.Const)
-			if err != nil || slices.Contains(values, value) {
-				continue candidates
-			}
-			values = append(values, value)
-		}
-		return f.Name, values
-	}
-	return "", nil
-}
-
 // checkNames reports names that generated code and the package both declare.
 func (l *loader) checkNames() {
 	seen := map[string]diag.Pos{}
@@ -312,6 +261,14 @@ func (l *loader) checkNames() {
 	}
 	for _, s := range l.contract.Sends {
 		claim("Emit"+s.GoName, s.Pos, "send "+strconv.Quote(s.ID))
+	}
+	for _, m := range l.contract.Messages {
+		if m.Headers != nil {
+			claim(m.GoName+"HeadersFrom", m.Pos, "message "+strconv.Quote(m.Name))
+			if !m.Headers.Declared {
+				claim(m.Headers.Name, m.Pos, "message "+strconv.Quote(m.Name))
+			}
+		}
 	}
 	if len(l.contract.Operations) > 0 {
 		for _, name := range []string{"Handlers", "Register", "Set"} {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/idem-go/idem/gen/internal/diag"
 	"github.com/idem-go/idem/gen/internal/model"
@@ -25,7 +26,7 @@ func (l *loader) buildOperations() {
 			messages = append(messages, m)
 			op.Messages = append(op.Messages, m.Message)
 		}
-		op.Dispatch = l.dispatch(g, messages)
+		op.Dispatch = l.dispatch(g, op.Topic, messages)
 		r := &paramReader{loader: l, op: op, messages: messages}
 		for _, p := range g.params {
 			r.set(p)
@@ -70,24 +71,22 @@ func (r *paramReader) key(g *group) {
 		if !m.known {
 			return
 		}
-		tags := r.types.ordered(m.Payload)
-		if i == 0 {
-			for _, k := range tags {
-				r.keyPart(model.KeyPart{Pointer: k.pointer}, param{name: "key", valuePos: k.pos})
-			}
-			continue
-		}
-		first := r.types.ordered(r.messages[0].Payload)
-		if !slices.EqualFunc(tags, first, func(a, b keyTag) bool { return a.pointer == b.pointer }) {
+		first := r.messages[0]
+		if i > 0 && !slices.EqualFunc(r.types.ordered(m.Payload), r.types.ordered(first.Payload), func(a, b keyTag) bool { return a.pointer == b.pointer }) {
 			r.problems.Add(diag.Problem{
 				Code: diag.MessagesDiffer, Pos: m.Pos, Fix: "tag members of the same names, or name them in the directive: key=…",
-				Message: m.GoName + " and " + r.messages[0].GoName + " have other keys, and both are messages of " + g.name,
-				Related: []diag.Related{{Pos: r.messages[0].Pos, Note: "the other is here"}},
+				Message: m.GoName + " and " + first.GoName + " have other keys, and both are messages of " + g.name,
+				Related: []diag.Related{{Pos: first.Pos, Note: "the other is here"}},
 			})
 			return
 		}
 	}
-	if len(r.op.Key) == 0 && !some {
+	if len(r.messages) > 0 {
+		for _, k := range r.types.ordered(r.messages[0].Payload) {
+			r.keyPart(model.KeyPart{Pointer: k.pointer}, param{name: "key", pos: k.pos, valuePos: k.pos})
+		}
+	}
+	if len(r.op.Key) == 0 && !some { // what is wrong with headers has been said
 		r.problems.Addf(diag.NoGoKey, g.first.pos, `tag the field that names the message with idem:"key", or add headerKey=…`, "operation %s has no idempotency key", g.name)
 	}
 }
@@ -102,7 +101,13 @@ func (r *paramReader) keyPart(part model.KeyPart, at param) {
 		r.bad(at, "remove one", "the key has %s twice", cmp.Or(part.Header, part.Pointer))
 		return
 	}
-	if r.requiredIn(at, part) {
+	for _, m := range r.messages {
+		r.declareHeader(m, part.Header)
+	}
+	if r.op.KeyPos.Line == 0 {
+		r.op.KeyPos = at.pos
+	}
+	if r.required(at, part, r.messages, "a key") {
 		r.op.Key = append(r.op.Key, part)
 	}
 }
@@ -155,8 +160,50 @@ func (r *paramReader) together(g *group) {
 	if op.Retry.BackoffBase == 0 {
 		need("factor", "backoff=…")
 	}
-	if op.DeadLetterTopic == op.Topic && op.Topic != "" {
-		p, _ := g.get("deadLetter")
-		r.bad(p, "name another topic", "dead letters would come back for ever")
+	if p, ok := g.get("deadLetter"); ok && (op.DeadLetterTopic == op.Topic || op.DeadLetterTopic == op.Topic+".retry."+op.Scope) {
+		r.bad(p, "name another topic, or none", "dead letters of %s would come back to it", g.name)
 	}
+	if p, ok := g.get("ttl"); ok && op.Retention > 0 && op.Retention <= horizon(op.Retry) {
+		r.bad(p, "raise ttl, or lower maxAttempts, backoff or timeout", "keys of %s are forgotten after %s, but retries may take %s", g.name, op.Retention, horizon(op.Retry))
+	}
+	for _, other := range r.contract.Operations {
+		if other.Dependency == op.Dependency && other.Breaker != nil && op.Breaker != nil && *other.Breaker != *op.Breaker {
+			r.repeated(g.first.pos, other.Pos, "dependency %s has two different breakers", op.Dependency)
+		}
+	}
+	if len(op.Key) > 0 && r.constantKey() {
+		r.problems.Addf(diag.BadGoPointer, g.first.pos, "add a field that differs from message to message", "the key of %s is a constant: only the first message would be handled", g.name)
+	}
+}
+
+// horizon is how long the tries of one message may take, with the library's
+// defaults for what is not said.
+func horizon(r model.Retry) time.Duration {
+	attempts, timeout := cmp.Or(r.MaxAttempts, 5), cmp.Or(r.Timeout, 30*time.Second)
+	delay, most := float64(cmp.Or(r.BackoffBase, 200*time.Millisecond)), float64(cmp.Or(r.BackoffMax, 30*time.Second))
+	sum := float64(attempts) * float64(timeout)
+	for i := 1; i < attempts; i++ {
+		if r.BackoffFactor == 1 || delay >= most {
+			sum += min(delay, most) * float64(attempts-i)
+			break
+		}
+		sum += delay
+		delay *= cmp.Or(r.BackoffFactor, 2)
+	}
+	return time.Duration(min(sum, 1<<62)).Round(time.Millisecond)
+}
+
+// constantKey says whether some message has the same key always.
+func (r *paramReader) constantKey() bool {
+	return slices.ContainsFunc(r.messages, func(m *message) bool {
+		return !slices.ContainsFunc(r.op.Key, func(k model.KeyPart) bool {
+			var typ *model.Type
+			if k.Pointer != "" {
+				typ = r.follow(m, k.Pointer).typ
+			} else if f := fieldOf(m.Headers, k.Header); f != nil {
+				typ = f.Type
+			}
+			return typ == nil || typ.Const == "" && (len(typ.Enum) != 1 || typ.OpenEnum)
+		})
+	})
 }

@@ -40,7 +40,7 @@ func (t *typeReader) apply(r rule, name string, typ *model.Type, ok bool) (*mode
 	out, why := typ, ""
 	switch name {
 	case "min", "max", "exclusiveMin", "exclusiveMax", "multipleOf":
-		why = number(r, name, typ)
+		why = bound(r, name, typ)
 	case "minLength":
 		why = length(r, &typ.MinLength, plainString(typ), "text")
 	case "maxLength":
@@ -110,7 +110,7 @@ func length(r rule, to **int, fits bool, what string) string {
 	return ""
 }
 
-func number(r rule, name string, typ *model.Type) string {
+func bound(r rule, name string, typ *model.Type) string {
 	if (typ.Kind != model.Int && typ.Kind != model.Float) || typ.Enum != nil {
 		return "is for numbers"
 	}

@@ -63,14 +63,29 @@ func newTypes(p *pkg, problems *diag.List, openEnum bool) *typeReader {
 	return t
 }
 
-// list returns the named types, by name.
-func (t *typeReader) list() []*model.Type {
+// reachable returns the named types that messages and results are made of, by
+// name.
+func reachable(c *model.Contract) []*model.Type {
 	var out []*model.Type
-	for _, o := range t.objects {
-		out = append(out, o)
+	var add func(*model.Type)
+	add = func(typ *model.Type) {
+		if typ == nil || typ.Name != "" && slices.Contains(out, typ) {
+			return
+		}
+		if typ.Name != "" {
+			out = append(out, typ)
+		}
+		add(typ.Elem)
+		for _, f := range typ.Fields {
+			add(f.Type)
+		}
 	}
-	for _, e := range t.enums {
-		out = append(out, e)
+	for _, m := range c.Messages {
+		add(m.Payload)
+		add(m.Headers)
+	}
+	for _, op := range c.Operations {
+		add(op.Result)
 	}
 	slices.SortFunc(out, func(a, b *model.Type) int { return cmp.Compare(a.Name, b.Name) })
 	return out

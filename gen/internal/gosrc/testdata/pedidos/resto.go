@@ -40,7 +40,7 @@ type FaturaEmitida struct {
 //
 //idem:operation name=arquivar
 type FaturaCancelada struct {
-	PedidoID string `json:"pedidoId" idem:"key"`
+	PedidoID string  `json:"pedidoId" idem:"key"`
 	Tipo     Status2 `json:"tipo" idem:"const=cancelada"`
 }
 
