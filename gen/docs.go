@@ -4,7 +4,6 @@ import (
 	"path"
 	"strings"
 
-	"github.com/idem-go/idem/gen/internal/diag"
 	"github.com/idem-go/idem/gen/internal/docs"
 	"github.com/idem-go/idem/gen/internal/lock"
 	"github.com/idem-go/idem/gen/internal/model"
@@ -68,23 +67,3 @@ const (
 	accented   = "àáâãäåçèéêëìíîïñòóôõöùúûüýÿ"
 	unaccented = "aaaaaaceeeeiiiinooooouuuuyy"
 )
-
-// Export returns the AsyncAPI document of a contract that is written in Go,
-// nil if something is wrong with it. The error is one of usage or I/O.
-func Export(o Options) ([]byte, *Report, error) {
-	var text []byte
-	report, err := run(o, func(p *project) error {
-		s, c := p.load()
-		if s.Go == "" && s.Contract != "" {
-			p.problems.Addf(diag.SettingsClash, s.Pos("contract"), "say with go: in which folder the Go package is",
-				"the contract is an AsyncAPI document already")
-			return nil
-		}
-		if c == nil {
-			return nil
-		}
-		text = export(c)
-		return nil
-	})
-	return text, report, err
-}

@@ -200,6 +200,15 @@ func TestAllowedChanges(t *testing.T) {
 	}
 }
 
+// That two operations share a scope is the contract's problem, not one of
+// its history.
+func TestTwoInOneScope(t *testing.T) {
+	_, problems, _ := history(t, step{op("a", "s", 3, "/x"), op("b", "b", 1, "/x")}, step{op("a", "s", 3, "/x"), op("b", "s", 2, "/x")})
+	if len(problems) > 0 {
+		t.Error(problems)
+	}
+}
+
 func TestWhatLeavesIsRemembered(t *testing.T) {
 	ops, _, _ := history(t, step{op("a", "a", 1, "/x")}, step{})
 	if got := ops["a"]; !got.Retired || got.Version != 1 {
