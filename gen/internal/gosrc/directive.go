@@ -84,6 +84,10 @@ func (l *loader) comment(c *ast.Comment, owner *decl, isType, isPackage bool) {
 	if !ok {
 		return
 	}
+	if l.count++; l.count > maxDirectives {
+		l.problems.Addf(diag.TooBig, at, "split the package", "the package has more than %d directives", maxDirectives)
+		return
+	}
 	kind, args, _ := strings.Cut(strings.TrimRight(rest, " \t\r"), " ")
 	known := kinds[kind]
 	if known == nil {

@@ -39,34 +39,52 @@ func (l *loader) dispatch(g *group, topic string, mine []*message) *model.Dispat
 	if len(all) < 2 || slices.ContainsFunc(all, func(m *message) bool { return !m.known }) {
 		return nil
 	}
-	out := &model.Dispatch{}
-	name, values := constantOf(all, func(m *message) *model.Type { return m.Headers })
-	out.Header = name
-	if name == "" {
-		if name, values = constantOf(all, func(m *message) *model.Type { return m.Payload }); name != "" {
-			out.Pointer = pointerTo(name)
-		}
-	}
-	if name == "" {
-		if l.opt.MessageHeader == "" {
+	rule := l.rules[topic]
+	if rule == nil {
+		rule = l.findRule(all)
+		l.rules[topic] = rule
+		if rule.values == nil {
 			l.problems.Addf(diag.NoDispatch, g.first.pos, `give each a string field with another constant, such as idem:"const=…", or set messageHeader in idemgen.yaml`,
 				"nothing tells the %d messages of topic %q apart", len(all), topic)
-			return nil
-		}
-		out.Header, values = l.opt.MessageHeader, map[*message]string{}
-		for _, m := range all {
-			values[m] = m.Name
 		}
 	}
+	if rule.values == nil {
+		return nil
+	}
+	out := &model.Dispatch{Header: rule.header, Pointer: rule.pointer}
 	for _, m := range mine {
-		out.Values = append(out.Values, values[m])
+		out.Values = append(out.Values, rule.values[m])
 	}
 	for _, m := range all {
 		if !slices.Contains(mine, m) {
-			out.Others = append(out.Others, values[m])
+			out.Others = append(out.Others, rule.values[m])
 		}
 	}
 	return out
+}
+
+// dispatchRule is what tells the messages of a topic apart; values is nil if
+// nothing does.
+type dispatchRule struct {
+	header, pointer string
+	values          map[*message]string
+}
+
+func (l *loader) findRule(all []*message) *dispatchRule {
+	if name, values := constantOf(all, func(m *message) *model.Type { return m.Headers }); name != "" {
+		return &dispatchRule{header: name, values: values}
+	}
+	if name, values := constantOf(all, func(m *message) *model.Type { return m.Payload }); name != "" {
+		return &dispatchRule{pointer: pointerTo(name), values: values}
+	}
+	r := &dispatchRule{header: l.opt.MessageHeader}
+	if r.header != "" {
+		r.values = map[*message]string{}
+		for _, m := range all {
+			r.values[m] = m.Name
+		}
+	}
+	return r
 }
 
 // constantOf finds a required member that is another text in each; the first

@@ -20,7 +20,7 @@ func (t *typeReader) object(d *decl, st *ast.StructType) *model.Type {
 		Pos: at, Source: at.File + "#" + d.spec.Name.Name,
 	}
 	t.objects[d] = typ // before its fields: they may lead back to it
-	r := &fieldReader{typeReader: t, typ: typ, goNames: map[string]diag.Pos{}, open: map[*decl]bool{d: true}}
+	r := &fieldReader{typeReader: t, typ: typ, names: map[string]diag.Pos{}, goNames: map[string]diag.Pos{}, embeds: map[*decl]bool{d: true}}
 	r.fields(st)
 	return typ
 }
@@ -28,9 +28,10 @@ func (t *typeReader) object(d *decl, st *ast.StructType) *model.Type {
 // fieldReader reads the fields of one object.
 type fieldReader struct {
 	*typeReader
-	typ     *model.Type
-	goNames map[string]diag.Pos
-	open    map[*decl]bool // embedded structs that are being read
+	typ *model.Type
+	// names are the members so far, goNames the fields.
+	names, goNames map[string]diag.Pos
+	embeds         map[*decl]bool // the struct itself and those embedded
 }
 
 func (r *fieldReader) fields(st *ast.StructType) {
@@ -110,8 +111,8 @@ func (r *fieldReader) embedded(f *ast.Field, tag fieldTag) bool {
 	case st == nil:
 		_, ok := r.unsupported(f.Type, "give the field a name", "only a struct of this package can be embedded, by value")
 		return ok
-	case r.open[d]:
-		_, ok := r.unsupported(f.Type, "", "%s is made of itself", id.Name)
+	case r.embeds[d]:
+		_, ok := r.unsupported(f.Type, "embed it once", "%s is embedded twice, or in itself", id.Name)
 		return ok
 	case len(tag.rules) > 0:
 		r.problems.Addf(diag.BadRule, tag.idemPos, "write it at the fields of the struct", "an embedded struct has no value of its own")
@@ -119,8 +120,7 @@ func (r *fieldReader) embedded(f *ast.Field, tag fieldTag) bool {
 	case !r.plainJSON(d):
 		return false
 	}
-	r.open[d] = true
-	defer delete(r.open, d)
+	r.embeds[d] = true
 	r.fields(st)
 	return true
 }
@@ -140,14 +140,12 @@ func (r *fieldReader) member(f *ast.Field, name *ast.Ident, tag fieldTag) bool {
 	if !r.presence(field, h, omit, tag) {
 		return false
 	}
-	for _, other := range r.typ.Fields {
-		if other.Name == jsonName {
-			r.problems.Add(diag.Problem{
-				Code: diag.JSONTag, Pos: at, Message: "two fields are member " + strconv.Quote(jsonName) + " of the JSON", Fix: "give one another name in its json tag",
-				Related: []diag.Related{{Pos: other.Pos, Note: "first here"}},
-			})
-			return false
-		}
+	if first, taken := r.names[jsonName]; taken {
+		r.problems.Add(diag.Problem{
+			Code: diag.JSONTag, Pos: at, Message: "two fields are member " + strconv.Quote(jsonName) + " of the JSON", Fix: "give one another name in its json tag",
+			Related: []diag.Related{{Pos: first, Note: "first here"}},
+		})
+		return false
 	}
 	if first, taken := r.goNames[name.Name]; taken {
 		r.problems.Add(diag.Problem{
@@ -156,7 +154,7 @@ func (r *fieldReader) member(f *ast.Field, name *ast.Ident, tag fieldTag) bool {
 		})
 		return false
 	}
-	r.goNames[name.Name] = at
+	r.names[jsonName], r.goNames[name.Name] = at, at
 	field.Type = h.Type
 	for _, rule := range tag.rules {
 		if rule.name == "key" {

@@ -39,6 +39,7 @@ func Load(root fs.FS, dir string, problems *diag.List, opt Options) *model.Contr
 		contract: &model.Contract{Source: dir},
 		messages: map[string]*message{},
 		byTopic:  map[string][]*message{},
+		rules:    map[string]*dispatchRule{},
 	}
 	if l.pkg = read(root, dir, problems); l.pkg == nil {
 		return nil
@@ -82,6 +83,8 @@ type loader struct {
 
 	messages map[string]*message   // by Go name
 	byTopic  map[string][]*message // those of any operation or send, by name
+	rules    map[string]*dispatchRule
+	count    int // of directives
 }
 
 // message is a message with the declaration of its type.

@@ -142,7 +142,7 @@ func (l *loader) headers(m *message, p param) {
 func (l *loader) typeNamed(p param) *decl {
 	d := l.pkg.byName[p.value]
 	if d == nil {
-		l.problems.Addf(diag.UnknownGoName, p.valuePos, diag.Suggest(p.value, l.pkg.typeNames()), "%s names type %q, which package %s does not declare", p.name, p.value, l.pkg.name)
+		l.problems.Addf(diag.UnknownGoName, p.valuePos, diag.Suggest(p.value, l.pkg.typeNames), "%s names type %q, which package %s does not declare", p.name, p.value, l.pkg.name)
 	}
 	return d
 }

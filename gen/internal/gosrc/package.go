@@ -10,6 +10,7 @@ import (
 	"go/token"
 	"go/types"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -21,8 +22,9 @@ import (
 // The limits of what is read.
 const (
 	maxFileBytes  = 1 << 20
-	maxTotalBytes = 16 << 20
+	maxTotalBytes = 4 << 20
 	maxFiles      = 500
+	maxDirectives = 5000
 )
 
 // generatedHeader is among the first lines of a file that idemgen wrote: no part of
@@ -38,8 +40,9 @@ type pkg struct {
 	types *types.Package
 	info  *types.Info
 	decls map[types.Object]*decl
-	// byName has the declared types.
-	byName map[string]*decl
+	// byName has the declared types, typeNames their names for hints, in order.
+	byName    map[string]*decl
+	typeNames []string
 }
 
 type file struct {
@@ -206,6 +209,9 @@ func (p *pkg) check() {
 				}
 			}
 		}
+	}
+	if len(p.byName) <= 500 { // else too many to look for a similar one
+		p.typeNames = slices.Sorted(maps.Keys(p.byName))
 	}
 }
 

@@ -67,11 +67,13 @@ func newTypes(p *pkg, problems *diag.List, openEnum bool) *typeReader {
 // name.
 func reachable(c *model.Contract) []*model.Type {
 	var out []*model.Type
+	seen := map[*model.Type]bool{}
 	var add func(*model.Type)
 	add = func(typ *model.Type) {
-		if typ == nil || typ.Name != "" && slices.Contains(out, typ) {
+		if typ == nil || seen[typ] {
 			return
 		}
+		seen[typ] = true
 		if typ.Name != "" {
 			out = append(out, typ)
 		}
@@ -131,7 +133,7 @@ func (t *typeReader) read(expr ast.Expr) (held, bool) {
 func (t *typeReader) ident(e *ast.Ident) (held, bool) {
 	obj, ok := t.pkg.info.Uses[e].(*types.TypeName)
 	if !ok {
-		t.problems.Addf(diag.GoUndefined, t.pkg.pos(e.Pos()), diag.Suggest(e.Name, t.pkg.typeNames()), "type %s is not declared in package %s", e.Name, t.pkg.name)
+		t.problems.Addf(diag.GoUndefined, t.pkg.pos(e.Pos()), diag.Suggest(e.Name, t.pkg.typeNames), "type %s is not declared in package %s", e.Name, t.pkg.name)
 		return held{}, false
 	}
 	if d := t.pkg.decls[obj]; d != nil {
@@ -146,16 +148,6 @@ func (t *typeReader) ident(e *ast.Ident) (held, bool) {
 		return t.unsupported(e, "use json.RawMessage", "any says nothing about its JSON, and loses digits of large numbers")
 	}
 	return t.unsupported(e, "", "%s has no JSON form", e.Name)
-}
-
-// typeNames are the names of types for hints, in order.
-func (p *pkg) typeNames() []string {
-	names := make([]string, 0, len(p.byName))
-	for name := range p.byName {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names[:min(len(names), 20)]
 }
 
 // basicType is the type of a predeclared Go type; nil if JSON has no such
@@ -369,13 +361,15 @@ func (p *pkg) structOf(d *decl) *ast.StructType {
 // text or a number.
 func (t *typeReader) enum(d *decl, inner held) (held, bool) {
 	var values []model.EnumValue
+	seen := map[string]bool{}
 	for _, c := range t.constants[d.obj] {
 		text, ok := constText(c)
 		if !ok {
 			t.problems.Addf(diag.GoUnsupported, t.pkg.pos(c.Pos()), "", "constant %s has no value in JSON", c.Name())
 			continue
 		}
-		if !slices.ContainsFunc(values, func(v model.EnumValue) bool { return v.Value == text }) {
+		if !seen[text] {
+			seen[text] = true
 			values = append(values, model.EnumValue{Value: text, GoName: c.Name()})
 		}
 	}
