@@ -222,3 +222,27 @@ func TestPartsOfARecipe(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// Whatever the file says, reading it ends with a lock or with a problem, and a
+// lock that is written again says the same.
+func FuzzRead(f *testing.F) {
+	f.Add(string(full.Bytes()))
+	f.Add("version: 1\nfiles: [a]\nuser: {b: c}\n")
+	f.Add("version: 1\noperations:\n  a: {scope: s, key: [$message.header#/x], keyVersion: 1, hash: x, previous: [{}]}\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		l, ok, problems := read(text)
+		if ok && (l == nil) != (len(problems) > 0) {
+			t.Fatalf("lock %v, problems %q", l, problems)
+		}
+		if l == nil || !ok {
+			return
+		}
+		again, _, problems := read(string(l.Bytes()))
+		if again == nil {
+			t.Fatalf("what was written cannot be read: %q\n%s", problems, l.Bytes())
+		}
+		if d := cmp.Diff(string(l.Bytes()), string(again.Bytes())); d != "" {
+			t.Fatal(d)
+		}
+	})
+}

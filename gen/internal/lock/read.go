@@ -27,13 +27,13 @@ func Read(root fs.FS, set *source.Set, problems *diag.List) (l *Lock, ok bool) {
 			return nil, true
 		}
 	}
+	before := problems.Len()
 	file := set.Load(FileName, diag.Pos{File: FileName})
 	if file == nil {
 		return nil, true
 	}
 	r := reader{problems: problems}
-	l = r.lock(file.Root)
-	if r.failed {
+	if l = r.lock(file.Root); problems.Len() > before {
 		return nil, true
 	}
 	return l, true
