@@ -125,7 +125,7 @@ func (p *packages) folder(dir string) map[string]*pkg {
 
 func syntaxProblem(name string, err error) diag.Problem {
 	out := diag.Problem{Code: diag.UserSyntax, Pos: diag.Pos{File: name}, Message: err.Error()}
-	if list, ok := err.(scanner.ErrorList); ok && len(list) > 0 { //nolint:errorlint // the parser returns it as it is
+	if list, ok := err.(scanner.ErrorList); ok && len(list) > 0 {
 		out.Pos.Line, out.Pos.Col, out.Message = list[0].Pos.Line, list[0].Pos.Column, list[0].Msg
 	}
 	return out

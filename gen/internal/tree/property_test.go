@@ -20,12 +20,7 @@ import (
 func TestAnyHistory(t *testing.T) {
 	names := []string{"a/x.go", "a/y.go", "b/x.go", "b/c/x.go", "b/wire.go", "b/wire_gen.go", "x.yaml"}
 	rapid.Check(t, func(r *rapid.T) {
-		dir, err := os.MkdirTemp("", "idemgen")
-		if err != nil {
-			r.Fatal(err)
-		}
-		defer func() { _ = os.RemoveAll(dir) }()
-		root, err := os.OpenRoot(dir)
+		root, err := os.OpenRoot(t.TempDir())
 		if err != nil {
 			r.Fatal(err)
 		}
