@@ -37,9 +37,9 @@ type Type struct {
 	Description string
 
 	// Declared says that the user's own Go code holds the type (Go input): it
-	// is not declared again, only its Validate is missing. Every type of such
-	// a contract is Declared, and then a String or Int with an Enum may be
-	// without Name.
+	// is not declared again, only its Validate is missing. So it is with every
+	// type of such a contract, but for headers that only a key asks for. A
+	// String or Int with an Enum may then be without Name.
 	Declared bool
 	// GoType of a Declared type is its Go type where that is not text, though
 	// the Kind is String: "time.Time" or "uuid.UUID". Such a value needs no
