@@ -12,8 +12,7 @@ import (
 	"testing/fstest"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
 // official compiles AsyncAPI's own JSON Schemas, by their versions. They are
@@ -105,12 +104,10 @@ func reasons(err *jsonschema.ValidationError) []string {
 		if len(e.Causes) > 0 {
 			return
 		}
-		text := e.ErrorKind.LocalizedString(message.NewPrinter(language.English))
-		line := "/" + strings.Join(e.InstanceLocation, "/") + ": " + text
-		switch {
-		case strings.Contains(text, "missing property '$ref'"):
+		line := e.Error()
+		if required, ok := e.ErrorKind.(*kind.Required); ok && slices.Equal(required.Missing, []string{"$ref"}) {
 			missing = append(missing, line)
-		case !slices.Contains(all, line):
+		} else if !slices.Contains(all, line) {
 			all = append(all, line)
 		}
 	}
@@ -162,7 +159,7 @@ operations:
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"/operations/o/action: value must be one of 'send', 'receive'"}
+	want := []string{"at '/operations/o/action': value must be one of 'send', 'receive'"}
 	if !slices.Equal(lines, want) {
 		t.Errorf("got %q, want %q", lines, want)
 	}
