@@ -101,8 +101,11 @@ func (v *viewer) facts(o *model.Operation) []fact {
 	default:
 		add("Same key, other content", plain("%s", conflict(o)))
 	}
-	if o.Dispatch != nil && len(o.Messages) > 1 {
+	if o.Dispatch != nil {
 		facts = append(facts, fact{"Messages are told apart by", dispatch(o.Dispatch, o.Messages)})
+		if len(o.Dispatch.Others) > 0 {
+			facts = append(facts, fact{"Lets pass", codes(", ", o.Dispatch.Others)})
+		}
 	}
 	if o.Unordered {
 		add("Order", plain("none: a message that waits holds back no other"))
@@ -153,7 +156,7 @@ func (v *viewer) send(s *model.Send) send {
 	add := func(name string, value cell) { out.Facts = append(out.Facts, fact{name, value}) }
 	add("Topic", cell{code(s.Topic)})
 	add("Messages", messageLinks(s.Messages))
-	if s.Dispatch != nil && len(s.Messages) > 1 {
+	if s.Dispatch != nil {
 		add("Messages are told apart by", dispatch(s.Dispatch, s.Messages))
 	}
 	if s.OrderingKey != nil {
