@@ -77,7 +77,7 @@ func orders() *model.Contract {
 				OnMissingKey: "fail", OnConflict: "deadletter", Retention: 720 * time.Hour, Transaction: "own",
 				Dispatch: &model.Dispatch{Header: "event", Values: []string{"placed"}, Others: []string{"cancelled", "paid"}},
 				Retry:    model.Retry{MaxAttempts: 3, BackoffBase: time.Second, Timeout: 2 * time.Second, OnBug: "deadletter"},
-				Emits: []*model.Send{ask}, LogFields: map[string]string{"order": "/orderId", "amount": "/cents"}, Concurrency: 4,
+				Emits:    []*model.Send{ask}, LogFields: map[string]string{"order": "/orderId", "amount": "/cents"}, Concurrency: 4,
 			},
 		},
 		Sends:    []*model.Send{ask, place},
