@@ -16,6 +16,7 @@ const (
 	rowGap, columnGap   = 14, 64
 	partGap             = 28 // between parts of the flow that have nothing to do with each other
 	margin              = 6
+	turnedOffset        = 9 // of lines from right to left, from the middle of a box
 )
 
 // drawing is a flow with a place for everything: in columns, so that messages

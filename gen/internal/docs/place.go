@@ -87,15 +87,20 @@ func (l *layout) spread() int {
 	return max(x-columnGap, 0) + margin
 }
 
-// path draws a line along its route, from the right if the edge is turned.
+// path draws a line along its route, from the right if the edge is turned:
+// then it meets the boxes lower down, so as not to look like one that goes on.
 func path(route []*box, turned bool) string {
 	var points [][2]int
 	for i, b := range route {
+		y := b.Middle()
+		if turned && b.node != nil {
+			y += turnedOffset
+		}
 		if i > 0 {
-			points = append(points, [2]int{b.X, b.Middle()})
+			points = append(points, [2]int{b.X, y})
 		}
 		if i < len(route)-1 {
-			points = append(points, [2]int{b.X + b.Width, b.Middle()})
+			points = append(points, [2]int{b.X + b.Width, y})
 		}
 	}
 	if turned {
