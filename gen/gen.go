@@ -69,7 +69,8 @@ func Lint(o Options) (*Report, error) {
 // cannot be, after reporting why.
 func (p *project) plan(o Options) (*tree.Plan, error) {
 	s, c := p.load()
-	was, locked := lock.Read(p.root.FS(), p.set, p.problems)
+	name := lock.FileName(p.config)
+	was, locked := lock.Read(p.root.FS(), p.set, p.problems, name)
 	if c == nil || was == nil {
 		return nil, nil
 	}
@@ -87,7 +88,7 @@ func (p *project) plan(o Options) (*tree.Plan, error) {
 		return nil, err
 	}
 	if !locked {
-		tree.Unlocked(p.root, files, p.problems)
+		tree.Unlocked(p.root, files, name, p.problems)
 	}
 	plan, err := tree.Compare(p.root, files, was, p.problems, p.warnings)
 	if err != nil {
@@ -98,7 +99,7 @@ func (p *project) plan(o Options) (*tree.Plan, error) {
 	if stop {
 		return nil, nil
 	}
-	return plan, plan.Lock(operations)
+	return plan, plan.Lock(name, operations)
 }
 
 // files renders everything.

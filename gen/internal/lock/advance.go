@@ -98,7 +98,7 @@ func (a *advance) compare(op *model.Operation, next, was Recipe) {
 	case next.same(was) || next.Version > was.Version:
 	case next.Version < was.Version:
 		a.problems.Addf(diag.VersionLowered, keyPos(op),
-			fmt.Sprintf("write keyVersion: %d, or raise it; if version %[1]d never ran anywhere, take %s from version control", was.Version, FileName),
+			fmt.Sprintf("write keyVersion: %d, or raise it; if version %[1]d never ran anywhere, take the lock from version control too", was.Version),
 			"operation %s: keyVersion went down from %d to %d: keys stored under version %[2]d would not be found, and their duplicates processed again",
 			op.ID, was.Version, next.Version)
 	default:

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"maps"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,8 +17,9 @@ import (
 	"github.com/idem-go/idem/gen/internal/source"
 )
 
-// FileName is what the file is called; it is in the project's root.
-const FileName = "idemgen.lock"
+// FileName returns what the lock of a project is called whose settings are in
+// config: idemgen.lock, beside idemgen.yaml.
+func FileName(config string) string { return strings.TrimSuffix(config, path.Ext(config)) + ".lock" }
 
 // Lock is the contents of idemgen.lock. The zero value is that of a project
 // in which nothing was generated yet.

@@ -20,9 +20,9 @@ func read(text string) (*Lock, bool, []string) {
 	problems := &diag.List{}
 	root := fstest.MapFS{}
 	if text != "" {
-		root[FileName] = &fstest.MapFile{Data: []byte(text)}
+		root["idemgen.lock"] = &fstest.MapFile{Data: []byte(text)}
 	}
-	l, ok := Read(root, source.NewSet(root, problems), problems)
+	l, ok := Read(root, source.NewSet(root, problems), problems, "idemgen.lock")
 	return l, ok, strs(problems)
 }
 

@@ -12,23 +12,23 @@ import (
 
 const restore = "restore it from version control, then generate again"
 
-// Read reads the lock. It reports what is wrong to problems and then returns
-// nil; ok is false if there is no such file.
-func Read(root fs.FS, set *source.Set, problems *diag.List) (l *Lock, ok bool) {
-	text, err := fs.ReadFile(root, FileName)
-	if err != nil && !isThere(root) {
+// Read reads the lock from a file in the project's root. It reports what is
+// wrong to problems and then returns nil; ok is false if there is no such file.
+func Read(root fs.FS, set *source.Set, problems *diag.List, name string) (l *Lock, ok bool) {
+	text, err := fs.ReadFile(root, name)
+	if err != nil && !isThere(root, name) {
 		return &Lock{}, false
 	}
 	if err == nil {
 		if line := conflict(string(text)); line > 0 {
-			problems.Addf(diag.BadLock, diag.Pos{File: FileName, Line: line, Col: 1},
+			problems.Addf(diag.BadLock, diag.Pos{File: name, Line: line, Col: 1},
 				"keep the operations of both sides, for one that both changed the one with the higher keyVersion, then generate again",
 				"the file has an unresolved merge conflict")
 			return nil, true
 		}
 	}
 	before := problems.Len()
-	file := set.Load(FileName, diag.Pos{File: FileName})
+	file := set.Load(name, diag.Pos{File: name})
 	if file == nil {
 		return nil, true
 	}
@@ -39,8 +39,8 @@ func Read(root fs.FS, set *source.Set, problems *diag.List) (l *Lock, ok bool) {
 	return l, true
 }
 
-func isThere(root fs.FS) bool {
-	_, err := fs.Stat(root, FileName)
+func isThere(root fs.FS, name string) bool {
+	_, err := fs.Stat(root, name)
 	return err == nil
 }
 

@@ -16,18 +16,19 @@ import (
 	"github.com/idem-go/idem/gen/internal/lock"
 )
 
-// Lock adds the lock's file to the plan, with the plan's files in it.
-func (p *Plan) Lock(operations map[string]lock.Operation) error {
-	old, mode, err := p.read(lock.FileName)
+// Lock adds the lock to the plan, with the operations and the plan's files in
+// it; name is that of its file.
+func (p *Plan) Lock(name string, operations map[string]lock.Operation) error {
+	old, mode, err := p.read(name)
 	if err != nil {
-		return fmt.Errorf("%s: %w", lock.FileName, err)
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	if old == nil {
 		mode = 0o644
 	}
 	p.next = &lock.Lock{Operations: operations, Files: p.Files, User: p.User}
 	if body := p.next.Bytes(); !bytes.Equal(old, body) {
-		p.lock = &change{path: lock.FileName, old: old, new: body, mode: mode}
+		p.lock = &change{path: name, old: old, new: body, mode: mode}
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func TestAnyHistory(t *testing.T) {
 func history(r *rapid.T, root *os.Root, files []File) {
 	before := snapshot(r, root)
 	bad, warn := &diag.List{}, &diag.List{}
-	was, _ := lock.Read(root.FS(), source.NewSet(root.FS(), bad), bad)
+	was, _ := lock.Read(root.FS(), source.NewSet(root.FS(), bad), bad, lockName)
 	if was == nil {
 		r.Fatal(strs(bad))
 	}
@@ -65,7 +65,7 @@ func history(r *rapid.T, root *os.Root, files []File) {
 	}
 	refused := bad.Len() > 0
 	if !refused {
-		if err := p.Lock(nil); err != nil {
+		if err := p.Lock(lockName, nil); err != nil {
 			r.Fatal(err)
 		}
 		if err := p.Apply(); err != nil {
@@ -107,7 +107,7 @@ func snapshot(r *rapid.T, root *os.Root) map[string]string {
 			if err != nil {
 				r.Fatal(err)
 			}
-			if name != lock.FileName {
+			if name != lockName {
 				out[name] = string(text)
 			}
 		}

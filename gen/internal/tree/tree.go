@@ -207,16 +207,16 @@ func blocked(root *os.Root, name string) bool {
 	return false
 }
 
-// Unlocked reports that the lock is gone if files that it was about are there:
+// Unlocked reports that the lock, a file with that name, is gone if files that it was about are there:
 // without it nobody knows under which recipes records were stored.
-func Unlocked(root *os.Root, files []File, problems *diag.List) {
+func Unlocked(root *os.Root, files []File, name string, problems *diag.List) {
 	p := &Plan{root: root}
 	for _, f := range files {
 		if f.Once || path.Ext(f.Path) != ".go" {
 			continue
 		}
 		if old, _, err := p.read(f.Path); err == nil && Owned(old) {
-			problems.Addf(diag.LockMissing, diag.Pos{File: lock.FileName},
+			problems.Addf(diag.LockMissing, diag.Pos{File: name},
 				"restore it from version control; if the project has never run anywhere, delete "+f.Path+" and its like instead",
 				"the file is gone, and with it the key recipes that %s and other generated files were made with", f.Path)
 			return
