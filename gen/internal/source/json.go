@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -29,28 +29,45 @@ func (b *builder) node(kind Kind, at diag.Pos, path string, depth int) *Node {
 		return nil
 	}
 	b.set.nodes++
-	if b.set.nodes > maxNodes || depth > maxDepth {
-		b.tooMany = true
-		what := "the contract has too many values"
-		if depth > maxDepth {
-			what = "the file is nested too deeply"
-		}
-		b.fail(diag.TooBig, at, "", "%s", what)
+	b.set.paths += len(path)
+	if b.set.nodes > maxNodes || depth > maxDepth || b.set.paths > maxPathBytes {
+		b.full(at, depth)
 		return nil
 	}
 	return &Node{Kind: kind, Pos: at, File: b.file, Path: path}
 }
 
+// full reports that a limit is reached.
+func (b *builder) full(at diag.Pos, depth int) {
+	b.tooMany = true
+	what := "the contract has too many values"
+	if depth > maxDepth {
+		what = "the file is nested too deeply"
+	}
+	b.fail(diag.TooBig, at, "", "%s", what)
+}
+
+// clip keeps a text from the file short in a message.
+func clip(s string) string {
+	const most = 60
+	if n := 0; len(s) > most {
+		for i := range s {
+			if n++; n > most {
+				return s[:i] + "…"
+			}
+		}
+	}
+	return s
+}
+
 // json reads a JSON document; nil if it is none.
 func (b *builder) json(text []byte) *Node {
-	p := &jsonParser{builder: b, dec: json.NewDecoder(bytes.NewReader(text)), text: text, line: 1}
+	p := &jsonParser{builder: b, dec: json.NewDecoder(bytes.NewReader(text)), text: text, line: 1, col: 1}
 	p.dec.UseNumber()
 	root, err := p.value("", 0)
-	if err == nil {
-		if _, err = p.dec.Token(); errors.Is(err, io.EOF) {
-			err = nil
-		} else if err == nil {
-			b.fail(diag.Syntax, p.pos(p.dec.InputOffset()), "", "there is more text after the JSON value")
+	if end := p.dec.InputOffset(); err == nil {
+		if rest := bytes.TrimLeft(text[end:], " \t\r\n"); len(rest) > 0 {
+			b.fail(diag.Syntax, p.pos(int64(len(text)-len(rest))), "", "there is more text after the JSON value")
 			return nil
 		}
 	}
@@ -73,26 +90,22 @@ type jsonParser struct {
 	dec  *json.Decoder
 	text []byte
 
-	// The place up to which lines were counted.
-	offset int64
-	line   int
-	start  int64 // of the line
+	// The place up to which lines and columns were counted.
+	offset    int64
+	line, col int
 }
 
 // pos is the place of a byte; called with growing offsets.
 func (p *jsonParser) pos(offset int64) diag.Pos {
-	offset = min(offset, int64(len(p.text)))
-	for ; p.offset < offset; p.offset++ {
-		if p.text[p.offset] == '\n' {
-			p.line++
-			p.start = p.offset + 1
+	for offset = min(offset, int64(len(p.text))); p.offset < offset; p.offset++ {
+		switch c := p.text[p.offset]; {
+		case c == '\n':
+			p.line, p.col = p.line+1, 1
+		case utf8.RuneStart(c):
+			p.col++
 		}
 	}
-	col := 1
-	if offset > p.start {
-		col += utf8.RuneCount(p.text[p.start:offset])
-	}
-	return diag.Pos{File: p.file.Name, Line: p.line, Col: col}
+	return diag.Pos{File: p.file.Name, Line: p.line, Col: p.col}
 }
 
 // next is the place of the value or name that comes next.
@@ -172,7 +185,7 @@ func (p *jsonParser) object(at diag.Pos, path string, depth int) (*Node, error) 
 
 func (b *builder) duplicate(name string, at, first diag.Pos) {
 	b.set.problems.Add(diag.Problem{
-		Code: diag.DuplicateKey, Pos: at, Message: "key \"" + name + "\" is written twice in one object", Fix: "remove one",
+		Code: diag.DuplicateKey, Pos: at, Message: fmt.Sprintf("key %q is written twice in one object", clip(name)), Fix: "remove one",
 		Related: []diag.Related{{Pos: first, Note: "first here"}},
 	})
 }

@@ -1,11 +1,14 @@
 package source
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/idem-go/idem/gen/internal/diag"
 )
@@ -13,11 +16,12 @@ import (
 // The limits of what is read. A contract beyond them is not one that people
 // wrote.
 const (
-	maxFileBytes  = 4 << 20
-	maxTotalBytes = 16 << 20
+	maxFileBytes  = 2 << 20
+	maxTotalBytes = 4 << 20
 	maxFiles      = 500
 	maxDepth      = 64
 	maxNodes      = 400_000
+	maxPathBytes  = 64 << 20 // of Node.Path together: long names above many values
 )
 
 // Set reads files below a root folder, each once.
@@ -27,6 +31,7 @@ type Set struct {
 	files    map[string]*File // nil: could not be read, and that was reported
 	bytes    int
 	nodes    int
+	paths    int // bytes
 }
 
 // NewSet returns an empty set that reports to problems.
@@ -55,12 +60,19 @@ func (s *Set) read(name string, from diag.Pos) *File {
 	case errors.Is(err, errTooBig):
 		s.problems.Addf(diag.TooBig, diag.Pos{File: name}, "split it, or leave out examples", "the file has more than %d bytes", maxFileBytes)
 		return nil
+	case err != nil && escapes(err):
+		s.problems.Addf(diag.RefOutside, from, "copy what is needed below the root folder", "%q is a symbolic link out of the root folder", clip(name))
+		return nil
 	case err != nil:
-		s.problems.Addf(diag.Unreadable, from, "", "cannot read %q: %s", name, reason(err))
+		s.problems.Addf(diag.Unreadable, from, "", "cannot read %q: %s", clip(name), reason(err))
 		return nil
 	}
 	if s.bytes += len(text); s.bytes > maxTotalBytes {
 		s.problems.Addf(diag.TooBig, from, "", "the contract's files have more than %d bytes together", maxTotalBytes)
+		return nil
+	}
+	if text = bytes.TrimPrefix(text, []byte("\ufeff")); !utf8.Valid(text) {
+		s.problems.Addf(diag.Syntax, diag.Pos{File: name}, "save it as UTF-8", "the file is not UTF-8 text")
 		return nil
 	}
 	f := &File{Name: name, Lines: strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")}
@@ -85,11 +97,26 @@ func (s *Set) contents(name string) ([]byte, error) {
 		return nil, err
 	case info.IsDir():
 		return nil, errors.New("it is a folder")
+	case !info.Mode().IsRegular(): // a pipe would keep us waiting
+		return nil, errors.New("it is not a regular file")
 	case info.Size() > maxFileBytes:
 		return nil, errTooBig
 	}
-	return fs.ReadFile(s.root, name)
+	f, err := s.root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	text, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
+	if len(text) > maxFileBytes {
+		return nil, errTooBig
+	}
+	return text, err
 }
+
+// escapes reports whether os.Root has refused to leave its folder; its error
+// has no name.
+func escapes(err error) bool { return strings.Contains(err.Error(), "path escapes") }
 
 // reason is an error without the path that is in the message anyway.
 func reason(err error) string {
@@ -122,7 +149,7 @@ func (s *Set) Deref(n *Node) *Node {
 			return n
 		}
 		if seen[n] {
-			s.problems.Addf(diag.RefLoop, first.Get("$ref").Pos, "let one of them be the definition itself", "$ref %q leads back to itself", first.Get("$ref").Text)
+			s.problems.Addf(diag.RefLoop, first.Get("$ref").Pos, "let one of them be the definition itself", "$ref %q leads back to itself", clip(first.Get("$ref").Text))
 			return nil
 		}
 		seen[n] = true
@@ -144,7 +171,7 @@ func (s *Set) Target(ref *Node) *Node {
 	if file != "" {
 		name, err := local(path.Dir(ref.File.Name), file)
 		if err != nil {
-			s.problems.Addf(diag.RefOutside, ref.Pos, "copy what is needed below the root folder", "$ref %q %s", ref.Text, err)
+			s.problems.Addf(diag.RefOutside, ref.Pos, "copy what is needed below the root folder", "$ref %q %s", clip(ref.Text), err)
 			return nil
 		}
 		if f = s.Load(name, ref.Pos); f == nil {
@@ -153,7 +180,7 @@ func (s *Set) Target(ref *Node) *Node {
 	}
 	n, ok := f.Root.at(unescapeURI(pointer))
 	if !ok {
-		s.problems.Addf(diag.BadRef, ref.Pos, "", "$ref %q points to nothing", ref.Text)
+		s.problems.Addf(diag.BadRef, ref.Pos, "", "$ref %q points to nothing", clip(ref.Text))
 		return nil
 	}
 	return n

@@ -6,7 +6,6 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -17,19 +16,11 @@ import (
 	"github.com/idem-go/idem/gen/internal/diag"
 )
 
-// What keeps the YAML package quick: its time grows with the square of the
-// members of one object, and it recurses into brackets.
-const (
-	maxTokens  = 600_000
-	maxMembers = 10_000
-)
-
 // yaml reads a YAML document; nil if it is none.
 func (b *builder) yaml(text []byte) *Node {
-	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	whole := diag.Pos{File: b.file.Name}
-	if !utf8.Valid(text) {
-		b.fail(diag.Syntax, whole, "save it as UTF-8", "the file is not UTF-8 text")
+	if bytes.Count(text, []byte("\n")) > maxLines {
+		b.fail(diag.TooBig, diag.Pos{File: b.file.Name, Line: maxLines + 1, Col: 1}, "split the file", "the file has more than %d lines", maxLines)
 		return nil
 	}
 	tokens, err := guard(func() (token.Tokens, error) { return lexer.Tokenize(string(text)), nil })
@@ -49,7 +40,7 @@ func (b *builder) yaml(text []byte) *Node {
 		b.fail(diag.Syntax, whole, "", "the file is not valid YAML")
 		return nil
 	}
-	y := &yamlReader{builder: b, anchors: map[string]*Node{}}
+	y := &yamlReader{builder: b, anchors: map[string]anchor{}}
 	var root *Node
 	for _, doc := range file.Docs {
 		switch {
@@ -81,54 +72,7 @@ func guard[T any](f func() (T, error)) (result T, err error) {
 
 func firstLine(s string) string {
 	s, _, _ = strings.Cut(s, "\n")
-	return s
-}
-
-// withinBounds checks what would keep the parser busy for long.
-func (b *builder) withinBounds(tokens token.Tokens) bool {
-	if len(tokens) > maxTokens {
-		b.fail(diag.TooBig, b.tokenPos(tokens[maxTokens]), "split the file", "the file has too many values")
-		return false
-	}
-	brackets := 0
-	members := map[int]int{} // of the open block objects, by column
-	var dashes, dashLine int
-	for i, tk := range tokens {
-		switch tk.Type {
-		case token.SequenceStartType, token.MappingStartType:
-			brackets++
-		case token.SequenceEndType, token.MappingEndType:
-			brackets--
-		case token.SequenceEntryType:
-			if tk.Position.Line != dashLine {
-				dashes, dashLine = 0, tk.Position.Line
-			}
-			dashes++
-		case token.MappingValueType:
-			if i == 0 || brackets > 0 {
-				continue
-			}
-			col := tokens[i-1].Position.Column
-			for c := range members {
-				if c > col {
-					delete(members, c)
-				}
-			}
-			members[col]++
-			if members[col] > maxMembers {
-				b.fail(diag.TooBig, b.tokenPos(tk), "split it", "the object has more than %d members", maxMembers)
-				return false
-			}
-			if len(members) > maxDepth {
-				brackets = maxDepth + 1
-			}
-		}
-		if brackets+dashes > maxDepth {
-			b.fail(diag.TooBig, b.tokenPos(tk), "", "the file is nested too deeply")
-			return false
-		}
-	}
-	return true
+	return clip(s)
 }
 
 func (b *builder) tokenPos(tk *token.Token) diag.Pos {
@@ -136,13 +80,38 @@ func (b *builder) tokenPos(tk *token.Token) diag.Pos {
 	if tk != nil && tk.Position != nil {
 		at.Line, at.Col = tk.Position.Line, tk.Position.Column
 	}
+	return b.behindTabs(at)
+}
+
+// behindTabs moves a place on to the text that it is about: the YAML package
+// places what follows a tab at the tab.
+func (b *builder) behindTabs(at diag.Pos) diag.Pos {
+	if at.Line < 1 || at.Line > len(b.file.Lines) {
+		return at
+	}
+	line := b.file.Lines[at.Line-1]
+	if len(line) > 1000 || !strings.Contains(line, "\t") {
+		return at
+	}
+	runes := []rune(line)
+	for at.Col >= 1 && at.Col < len(runes) && (runes[at.Col-1] == '\t' || runes[at.Col-1] == ' ') {
+		at.Col++
+	}
 	return at
 }
 
 // yamlReader turns the YAML package's nodes into ours.
 type yamlReader struct {
 	*builder
-	anchors map[string]*Node
+	anchors map[string]anchor
+	deepest int // of the values since the last anchor began
+}
+
+// anchor is a value that aliases stand for, how many nodes it is made of and
+// how deep it is: an alias counts as if it were written out.
+type anchor struct {
+	node         *Node
+	size, height int
 }
 
 func (y *yamlReader) pos(n ast.Node) diag.Pos {
@@ -158,6 +127,7 @@ func (y *yamlReader) pos(n ast.Node) diag.Pos {
 // value returns nil after reporting what is wrong.
 func (y *yamlReader) value(n ast.Node, path string, depth int) *Node {
 	at := y.pos(n)
+	y.deepest = max(y.deepest, depth)
 	switch n := n.(type) {
 	case *ast.MappingNode:
 		return y.object(n.Values, at, path, depth)
@@ -177,25 +147,33 @@ func (y *yamlReader) value(n ast.Node, path string, depth int) *Node {
 		}
 		return out
 	case *ast.AnchorNode:
+		nodes, deepest := y.set.nodes, y.deepest
+		y.deepest = depth
 		v := y.value(n.Value, path, depth)
 		if v != nil {
-			y.anchors[n.Name.GetToken().Value] = v
+			y.anchors[n.Name.GetToken().Value] = anchor{v, y.set.nodes - nodes, y.deepest - depth}
 		}
+		y.deepest = max(y.deepest, deepest)
 		return v
 	case *ast.AliasNode:
 		name := n.Value.GetToken().Value
-		v, ok := y.anchors[name]
+		a, ok := y.anchors[name]
 		if !ok {
-			y.fail(diag.Syntax, at, "", "alias %q has no anchor before it", name)
+			y.fail(diag.Syntax, at, "", "alias %q has no anchor before it", clip(name))
 			return nil
 		}
-		return v
+		y.deepest = max(y.deepest, depth+a.height)
+		if y.set.nodes += a.size; y.set.nodes > maxNodes || depth+a.height > maxDepth {
+			y.full(at, depth+a.height)
+			return nil
+		}
+		return a.node
 	case *ast.NullNode:
 		return y.scalar(Null, "null", at, path, depth)
 	case *ast.BoolNode:
 		return y.scalar(Bool, strconv.FormatBool(n.Value), at, path, depth)
 	case *ast.IntegerNode:
-		return y.integer(n, at, path, depth)
+		return y.integer(n.GetToken().Value, at, path, depth)
 	case *ast.FloatNode:
 		return y.float(n.GetToken().Value, at, path, depth)
 	case *ast.StringNode:
@@ -264,33 +242,56 @@ func (y *yamlReader) scalar(kind Kind, text string, at diag.Pos, path string, de
 }
 
 // integer writes a YAML integer as JSON does: 0x1F is 31.
-func (y *yamlReader) integer(n *ast.IntegerNode, at diag.Pos, path string, depth int) *Node {
-	text := strings.ReplaceAll(n.GetToken().Value, "_", "")
-	v, ok := new(big.Int).SetString(text, 0)
-	if !ok {
-		y.fail(diag.Syntax, at, "", "%q is not a number", n.GetToken().Value)
-		return nil
+func (y *yamlReader) integer(text string, at diag.Pos, path string, depth int) *Node {
+	var v *big.Int
+	var ok bool
+	if len(text) <= 1000 { // the time to convert grows faster than the number
+		v, ok = new(big.Int).SetString(text, 0)
 	}
-	if digits := strings.TrimLeft(text, "+-"); len(digits) > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9' {
-		y.fail(diag.Syntax, at, "quote it if it is text, or drop the zeros", "a number must not begin with 0")
+	switch {
+	case leadingZero(text):
+		y.leadingZero(at)
+		return nil
+	case !ok || strings.Contains(text, "_"):
+		y.fail(diag.Syntax, at, "quote it if it is text", "%q is not a number as JSON knows it", clip(text))
 		return nil
 	}
 	return y.scalar(Int, v.String(), at, path, depth)
 }
 
+// leadingZero reports whether s could be meant as octal, or as text.
+func leadingZero(s string) bool {
+	s = strings.TrimLeft(s, "+-")
+	return len(s) > 1 && s[0] == '0' && strings.Trim(s, "0123456789_") == ""
+}
+
+func (y *yamlReader) leadingZero(at diag.Pos) {
+	y.fail(diag.Syntax, at, "quote it if it is text, or drop the zeros", "a number must not begin with 0")
+}
+
+// float is also what the YAML package makes of integers beyond 64 bits.
 func (y *yamlReader) float(text string, at diag.Pos, path string, depth int) *Node {
+	if strings.Trim(text, "+-0123456789_") == "" {
+		return y.integer(text, at, path, depth)
+	}
 	if !jsonNumber(text) {
-		y.fail(diag.Syntax, at, "write it as 1.5 or 1e3", "%q is not a number as JSON knows it", text)
+		y.fail(diag.Syntax, at, "write it as 1.5 or 1e3", "%q is not a number as JSON knows it", clip(text))
 		return nil
 	}
 	return y.scalar(Float, text, at, path, depth)
 }
 
 // plain is a string, unless it is a number in a notation that the YAML package
-// does not know, such as 1e3.
+// does not know, such as 1e3, or looks like one.
 func (y *yamlReader) plain(n *ast.StringNode, at diag.Pos, path string, depth int) *Node {
-	if tk := n.GetToken(); tk.Type == token.StringType && jsonNumber(tk.Value) {
-		return y.scalar(Float, tk.Value, at, path, depth)
+	if tk := n.GetToken(); tk.Type == token.StringType {
+		switch {
+		case jsonNumber(tk.Value):
+			return y.float(tk.Value, at, path, depth)
+		case leadingZero(tk.Value):
+			y.leadingZero(at)
+			return nil
+		}
 	}
 	return y.scalar(String, n.Value, at, path, depth)
 }
