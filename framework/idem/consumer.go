@@ -1,10 +1,8 @@
 package idem
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 )
 
@@ -28,11 +26,14 @@ func NewConsumer[T any](e *Engine, op Operation, h Handler[T]) (*Consumer, error
 	if h == nil {
 		return nil, fmt.Errorf("idem: operation %q: handler is nil", op.Name)
 	}
+	if err := checkPayload[T](); err != nil {
+		return nil, fmt.Errorf("idem: operation %q: %w", op.Name, err)
+	}
 	if op.Transaction == TransactionExternal {
 		return nil, fmt.Errorf("idem: operation %q: transaction %q needs RegisterExternal", op.Name, op.Transaction)
 	}
 	return newConsumer(e, op, func(ctx context.Context, info Info, payload []byte) error {
-		v, err := decode[T](payload)
+		v, err := decode[T](info, payload)
 		if err != nil {
 			return err
 		}
@@ -45,10 +46,13 @@ func NewExternalConsumer[T, R any](e *Engine, op Operation, h External[T, R]) (*
 	if h == nil {
 		return nil, fmt.Errorf("idem: operation %q: handler is nil", op.Name)
 	}
+	if err := checkPayload[T](); err != nil {
+		return nil, fmt.Errorf("idem: operation %q: %w", op.Name, err)
+	}
 	op.Transaction = TransactionExternal
 	ext := &external{
 		call: func(ctx context.Context, info Info, payload []byte) ([]byte, error) {
-			v, err := decode[T](payload)
+			v, err := decode[T](info, payload)
 			if err != nil {
 				return nil, NotApplied(err)
 			}
@@ -59,7 +63,7 @@ func NewExternalConsumer[T, R any](e *Engine, op Operation, h External[T, R]) (*
 			return encodeResult(r)
 		},
 		apply: func(ctx context.Context, info Info, payload, result []byte) error {
-			v, err := decode[T](payload)
+			v, err := decode[T](info, payload)
 			if err != nil {
 				return err
 			}
@@ -72,7 +76,7 @@ func NewExternalConsumer[T, R any](e *Engine, op Operation, h External[T, R]) (*
 	}
 	if rec, ok := h.(Reconciler[T, R]); ok {
 		ext.reconcile = func(ctx context.Context, info Info, payload []byte) ([]byte, CallOutcome, error) {
-			v, err := decode[T](payload)
+			v, err := decode[T](info, payload)
 			if err != nil {
 				return nil, CallUnknown, err
 			}
@@ -101,50 +105,3 @@ func encodeResult(r any) ([]byte, error) {
 	}
 	return b, nil
 }
-
-// decode turns a payload into a fresh, validated T. Its errors name places,
-// never values.
-func decode[T any](payload []byte) (T, error) {
-	var v T
-	if raw, ok := any(&v).(*[]byte); ok {
-		*raw = bytes.Clone(payload)
-		return v, nil
-	}
-	if err := json.Unmarshal(payload, &v); err != nil {
-		return v, Invalid(describeJSON(err))
-	}
-	if bytes.Equal(bytes.TrimSpace(payload), []byte("null")) { // no value to look at or to validate
-		return v, Invalid(errors.New("idem: payload is null"))
-	}
-	var err error
-	switch val := any(&v).(type) {
-	case interface{ Validate() error }:
-		err = val.Validate()
-	default:
-		if val, ok := any(v).(interface{ Validate() error }); ok {
-			err = val.Validate()
-		}
-	}
-	if err != nil {
-		return v, Invalid(fmt.Errorf("idem: payload breaks its contract: %w", err))
-	}
-	return v, nil
-}
-
-func describeJSON(err error) error {
-	var syntax *json.SyntaxError
-	var typ *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &syntax):
-		return &decodeError{fmt.Sprintf("idem: payload is not valid JSON near byte %d", syntax.Offset)}
-	case errors.As(err, &typ):
-		return &decodeError{fmt.Sprintf("idem: payload field %q near byte %d does not fit type %s", typ.Field, typ.Offset, typ.Type)}
-	default:
-		return &decodeError{fmt.Sprintf("idem: payload does not decode (%T)", err)}
-	}
-}
-
-// decodeError marks an error of decoding, which has a dead-letter reason of its own.
-type decodeError struct{ text string }
-
-func (e *decodeError) Error() string { return e.text }

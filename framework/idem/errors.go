@@ -24,6 +24,7 @@ var (
 	ErrNotFound = errors.New("idem: not found")
 	// ErrAlreadyDone: a replay was refused because the key is completed.
 	ErrAlreadyDone = errors.New("idem: key already completed")
-	// ErrNotImplemented: a generated handler has no body yet.
+	// ErrNotImplemented: a generated handler has no body yet. It counts as a bug,
+	// so by default the consumer pauses and no message is lost.
 	ErrNotImplemented = errors.New("idem: handler not implemented")
 )
