@@ -17,6 +17,8 @@ type builder struct {
 	set     *Set
 	file    *File
 	tooMany bool
+
+	counted, runes int // a line, from 1, and how many characters it has
 }
 
 func (b *builder) fail(code diag.Code, at diag.Pos, fix, format string, args ...any) {

@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -75,26 +76,25 @@ func firstLine(s string) string {
 	return clip(s)
 }
 
+// tokenPos is the place of a token. The YAML package counts a little wrong
+// around tabs, blank lines and the end of the file.
 func (b *builder) tokenPos(tk *token.Token) diag.Pos {
 	at := diag.Pos{File: b.file.Name}
-	if tk != nil && tk.Position != nil {
-		at.Line, at.Col = tk.Position.Line, tk.Position.Column
-	}
-	return b.behindTabs(at)
-}
-
-// behindTabs moves a place on to the text that it is about: the YAML package
-// places what follows a tab at the tab.
-func (b *builder) behindTabs(at diag.Pos) diag.Pos {
-	if at.Line < 1 || at.Line > len(b.file.Lines) {
+	if tk == nil || tk.Position == nil {
 		return at
 	}
+	at.Line = min(max(tk.Position.Line, 1), len(b.file.Lines))
 	line := b.file.Lines[at.Line-1]
+	if b.counted != at.Line {
+		b.counted, b.runes = at.Line, utf8.RuneCountInString(line)
+	}
+	at.Col = min(max(tk.Position.Column, 1), b.runes+1)
 	if len(line) > 1000 || !strings.Contains(line, "\t") {
 		return at
 	}
+	// What follows a tab is said to be at the tab.
 	runes := []rune(line)
-	for at.Col >= 1 && at.Col < len(runes) && (runes[at.Col-1] == '\t' || runes[at.Col-1] == ' ') {
+	for at.Col < len(runes) && (runes[at.Col-1] == '\t' || runes[at.Col-1] == ' ') {
 		at.Col++
 	}
 	return at
