@@ -186,6 +186,42 @@ func TestKeyReuseIsLoud(t *testing.T) {
 	}
 }
 
+// Other content under a known key may be declared to be noise: it is discarded
+// with audit, whether the first message is done, running or waiting.
+func TestKeyReuseIsDiscarded(t *testing.T) {
+	for name, first := range map[string]func(calls int32) error{
+		"done":    func(int32) error { return nil },
+		"waiting": func(n int32) error { return errIf(n == 1, idem.Transient(idem.RetryAfter(errBlip, time.Hour))) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, benchOptions{}, func(b *bench) {
+				var calls atomic.Int32
+				op := idem.Operation{Unordered: true, OnKeyReuse: idem.ReuseDiscards}
+				b.handle(op, func(ctx context.Context, m idem.Message[order]) error {
+					effect(ctx, fmt.Sprint(m.Payload.Total))
+					return first(calls.Add(1))
+				})
+				b.start()
+				copies := b.tap("orders.dlq")
+				b.publish(order{ID: "9", Total: 200})
+				b.settle(time.Minute)
+				b.publish(order{ID: "9", Total: 500})
+				b.settle(time.Minute)
+				d := b.wantDead(idem.ReasonKeyReuse)[0]
+				if d.State != idem.DeadLetterDiscarded || d.Class != idem.ClassIgnorable || string(d.Payload) != `{"id":"9","total":500}` || len(copies()) != 0 {
+					t.Errorf("%s %s %q and %d copies, want an audited discard of the second message alone", d.State, d.Class, d.Payload, len(copies()))
+				}
+				b.settle(2 * time.Hour)
+				b.wantEffects(map[string]int64{"200": 1, "500": 0})
+				b.wantBacklog("orders", "billing", 0)
+				if got := b.count(idem.Discard); got != 1 {
+					t.Errorf("%d discards, want 1", got)
+				}
+			})
+		})
+	}
+}
+
 func TestPermanentErrorRunsOnce(t *testing.T) {
 	inBubble(t, benchOptions{}, func(b *bench) {
 		var calls atomic.Int32

@@ -109,7 +109,7 @@ func sampleConfig() idem.Config {
 		Classify: []idem.RuleConfig{{SQLState: "40001", Class: idem.ClassTransient}},
 		Defaults: idem.OperationConfig{
 			Concurrency: new(8), RatePerSecond: new(0.0), Unordered: new(false), Retention: new(192 * time.Hour),
-			DeadLetterTopic: new(""), OnMissingKey: new(idem.MissingDeadLetters), Dependency: new(""),
+			DeadLetterTopic: new(""), OnMissingKey: new(idem.MissingDeadLetters), OnKeyReuse: new(idem.ReuseDeadLetters), Dependency: new(""),
 			Policy: idem.PolicyConfig{
 				MaxAttempts: new(p.MaxAttempts), Quick: new(p.Quick), QuickDelay: new(p.QuickDelay), Timeout: new(p.Timeout),
 				OnBug: new(p.OnBug), MaxDeliveries: new(p.MaxDeliveries), MaxRetryAfter: new(p.MaxRetryAfter),

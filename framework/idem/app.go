@@ -75,6 +75,7 @@ func NewApp(cfg AppConfig) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
+	engine.TopicPrefix = cfg.Config.TopicPrefix
 	return &App{cfg: cfg, engine: engine, log: engine.Logger, running: make(chan struct{}), idle: make(chan struct{}, 1)}, nil
 }
 

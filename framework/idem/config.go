@@ -20,6 +20,11 @@ type Config struct {
 	// postgres.dsn is set, else sqlite.
 	Store string `yaml:"store"`
 
+	// Beginning of the name of every topic that is consumed, emitted to or gets
+	// dead letters, such as test. or eu-: up to 60 letters, digits, dots,
+	// underscores and hyphens. Code and contracts leave it out. Empty means none.
+	TopicPrefix string `yaml:"topicPrefix"`
+
 	// SQLite as transport or store.
 	SQLite struct {
 		// File of the database, made when it is missing. Empty means idem.db.
@@ -182,12 +187,15 @@ type OperationConfig struct {
 	Unordered *bool `yaml:"unordered"`
 	// How long a processed key is remembered.
 	Retention *time.Duration `yaml:"retention"`
-	// Topic that gets a copy of each dead letter. Empty means the consumed
-	// topic's name with .dlq, - keeps them in the store only.
+	// Topic that gets a copy of each dead letter, without topicPrefix. Empty
+	// means the consumed topic's name with .dlq, - keeps them in the store only.
 	DeadLetterTopic *string `yaml:"deadLetterTopic"`
 	// What happens without a key: deadletter, fail (pauses the consumer) or
 	// derive (recognises redeliveries only).
 	OnMissingKey *MissingKey `yaml:"onMissingKey"`
+	// What happens when a key comes again with other content: deadletter or
+	// discard (with audit).
+	OnKeyReuse *KeyReuse `yaml:"onKeyReuse"`
 	// Name of the circuit breaker that guards the handler, as in breakers.
 	// Empty is none.
 	Dependency *string `yaml:"dependency"`

@@ -25,7 +25,7 @@ func TestConfigOverridesAnOperation(t *testing.T) {
 	}
 	var c Config
 	c.Defaults = OperationConfig{
-		Concurrency: new(4), Retention: new(time.Hour), DeadLetterTopic: new(NoDeadLetterTopic), OnMissingKey: new(MissingDerives),
+		Concurrency: new(4), Retention: new(time.Hour), DeadLetterTopic: new(NoDeadLetterTopic), OnMissingKey: new(MissingDerives), OnKeyReuse: new(ReuseDiscards),
 		Policy: PolicyConfig{MaxAttempts: new(2), OnBug: new(BugDeadLetters), QuickDelay: new(time.Millisecond)},
 	}
 	own := OperationConfig{
@@ -36,7 +36,7 @@ func TestConfigOverridesAnOperation(t *testing.T) {
 	c.Consumers = map[string]OperationConfig{"charge": own, "other": {Concurrency: new(99)}}
 
 	want := Operation{
-		Name: "charge", Topic: "orders", Concurrency: 5, Retention: time.Hour, DeadLetterTopic: NoDeadLetterTopic, OnMissingKey: MissingDerives,
+		Name: "charge", Topic: "orders", Concurrency: 5, Retention: time.Hour, DeadLetterTopic: NoDeadLetterTopic, OnMissingKey: MissingDerives, OnKeyReuse: ReuseDiscards,
 		Policy: Policy{
 			MaxAttempts: 2, Quick: -1, QuickDelay: time.Millisecond, Timeout: time.Minute, OnBug: BugDeadLetters,
 			MaxDeliveries: -1, MaxRetryAfter: time.Second, Backoff: Backoff{Base: time.Second, Max: time.Hour, Factor: 3},
@@ -83,6 +83,7 @@ func TestConfigValidate(t *testing.T) {
 	}
 	var c Config
 	c.Transport, c.Store, c.SQLite.Synchronous = "kafak", "kafka", "off"
+	c.TopicPrefix = "a b."
 	c.Postgres.Schema, c.Postgres.TablePrefix, c.Postgres.MaxConns, c.Postgres.QueueMaxConns = strings.Repeat("x", 64), "1a", -1, 1
 	c.Postgres.ClaimWait = -1
 	c.Kafka.Brokers = []string{"a:1", "a", ":1", "a:0", "a:65536", "[::1]:9092"}
@@ -93,7 +94,7 @@ func TestConfigValidate(t *testing.T) {
 	c.DrainTimeout, c.SweepEvery, c.Log.Format = -1, -1, "xml"
 	c.Breakers = map[string]BreakerConfig{"a b": {Failures: -1, OpenFor: -1, Probes: -1}}
 	c.Classify = []RuleConfig{{}, {HTTP: "9xx", GRPC: "Nope", SQLState: "lower", Class: ClassBug}, {Type: "x", Class: "nope"}}
-	c.Defaults = OperationConfig{Concurrency: new(0), RatePerSecond: new(-1.0), Retention: new(time.Duration(0)), DeadLetterTopic: new("a b"), OnMissingKey: new(MissingKey("x")), Dependency: new("b")}
+	c.Defaults = OperationConfig{Concurrency: new(0), RatePerSecond: new(-1.0), Retention: new(time.Duration(0)), DeadLetterTopic: new("a b"), OnMissingKey: new(MissingKey("x")), OnKeyReuse: new(KeyReuse("x")), Dependency: new("b")}
 	p := PolicyConfig{
 		MaxAttempts: new(0), Quick: new(-1), QuickDelay: new(time.Second), Timeout: new(time.Duration(0)),
 		OnBug: new(BugPolicy("")), MaxDeliveries: new(-1), MaxRetryAfter: new(time.Duration(0)),
@@ -102,7 +103,7 @@ func TestConfigValidate(t *testing.T) {
 	c.Consumers = map[string]OperationConfig{"": {}, "x": {Policy: p}}
 
 	want := []string{
-		"transport", "store", "sqlite.synchronous",
+		"transport", "store", "sqlite.synchronous", "topicPrefix",
 		"postgres.schema", "postgres.tablePrefix", "postgres.maxConns", "postgres.queueMaxConns", "postgres.claimWait",
 		"kafka.brokers[1]", "kafka.brokers[2]", "kafka.brokers[3]", "kafka.brokers[4]",
 		"kafka.version", "kafka.partitions", "kafka.replicationFactor", "kafka.window", "kafka.sessionTimeout", "kafka.tls.caFile", "kafka.sasl.user",
@@ -110,7 +111,7 @@ func TestConfigValidate(t *testing.T) {
 		"drainTimeout", "sweepEvery", "log.format",
 		"breakers.a b", "breakers.a b.failures", "breakers.a b.openFor", "breakers.a b.probes",
 		"classify[0]", "classify[0].class", "classify[1].sqlState", "classify[1].http", "classify[1].grpc", "classify[2].class",
-		"defaults.concurrency", "defaults.ratePerSecond", "defaults.retention", "defaults.deadLetterTopic", "defaults.onMissingKey", "defaults.dependency",
+		"defaults.concurrency", "defaults.ratePerSecond", "defaults.retention", "defaults.deadLetterTopic", "defaults.onMissingKey", "defaults.onKeyReuse", "defaults.dependency",
 		"consumers.",
 		"consumers.x.policy.maxAttempts", "consumers.x.policy.quick", "consumers.x.policy.quickDelay", "consumers.x.policy.timeout",
 		"consumers.x.policy.onBug", "consumers.x.policy.maxDeliveries", "consumers.x.policy.maxRetryAfter",

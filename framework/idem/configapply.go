@@ -3,6 +3,7 @@ package idem
 import (
 	"cmp"
 	"maps"
+	"slices"
 	"time"
 )
 
@@ -60,12 +61,26 @@ func (c Config) WithDefaults() Config {
 
 // Apply returns the operation with what is configured for it: first Defaults,
 // then the block of its name in Consumers, each over the operation's own
-// values. It checks nothing: see [Config.Validate] and [Operation.Validate].
+// values; then its topics get their prefix, so apply it once. It checks
+// nothing: see [Config.Validate] and [Operation.Validate].
 func (c Config) Apply(op Operation) Operation {
 	c.Defaults.apply(&op)
 	c.Consumers[op.Name].apply(&op)
+	op.Topic = c.Topic(op.Topic)
+	if op.DeadLetterTopic != "" && op.DeadLetterTopic != NoDeadLetterTopic {
+		op.DeadLetterTopic = c.Topic(op.DeadLetterTopic)
+	}
+	op.Emits = slices.Clone(op.Emits)
+	for i, topic := range op.Emits {
+		op.Emits[i] = c.Topic(topic)
+	}
 	return op
 }
+
+// Topic returns the broker's name of a topic that code and contracts call name:
+// TopicPrefix and name. Producers outside of handlers publish to it; [Emit]
+// adds the prefix by itself.
+func (c Config) Topic(name string) string { return c.TopicPrefix + name }
 
 // Classifier returns the classifier with the rules of Classify.
 func (c Config) Classifier() Classifier {
@@ -87,6 +102,7 @@ func (o OperationConfig) apply(op *Operation) {
 	override(&op.Retention, o.Retention)
 	override(&op.DeadLetterTopic, o.DeadLetterTopic)
 	override(&op.OnMissingKey, o.OnMissingKey)
+	override(&op.OnKeyReuse, o.OnKeyReuse)
 	override(&op.Dependency, o.Dependency)
 	o.Policy.apply(&op.Policy)
 }

@@ -32,6 +32,7 @@ func (c Config) Validate() error {
 	e.oneOf("transport", c.Transport, nameSQLite, namePostgres, nameKafka, nameMemory)
 	e.oneOf("store", c.Store, nameSQLite, namePostgres, nameMemory)
 	e.oneOf("sqlite.synchronous", c.SQLite.Synchronous, "full", "normal")
+	e.check(c.TopicPrefix == "" || len(c.TopicPrefix) <= 60 && validName(c.TopicPrefix), "topicPrefix", "must be at most 60 letters, digits, '.', '_' or '-'")
 	c.checkPostgres(&e)
 	c.checkKafka(&e)
 	e.least("queue.lease", c.Queue.Lease, 50*time.Millisecond)
@@ -150,6 +151,9 @@ func (o OperationConfig) validate(e *configErrors, at string, c Config) {
 	})
 	given(o.OnMissingKey, func(m MissingKey) {
 		e.oneOf(at+".onMissingKey", string(m), string(MissingDeadLetters), string(MissingFails), string(MissingDerives))
+	})
+	given(o.OnKeyReuse, func(k KeyReuse) {
+		e.oneOf(at+".onKeyReuse", string(k), string(ReuseDeadLetters), string(ReuseDiscards))
 	})
 	given(o.Dependency, func(name string) {
 		_, declared := c.Breakers[name]

@@ -22,6 +22,9 @@ type Engine struct {
 	Classifier Classifier
 	// Logger is never nil.
 	Logger *slog.Logger
+	// TopicPrefix begins the broker's name of each topic that handlers emit to;
+	// see [Config.TopicPrefix]. Set it before the first message.
+	TopicPrefix string
 
 	ackInTx bool
 	hard    context.Context // ends when in-flight work must stop
@@ -190,8 +193,7 @@ func refusedByDatabase(err error) bool {
 // admit decides from the record whether the handler may run.
 func (a *Attempt) admit(rec Record) error {
 	if rec.Status != StatusNew && rec.Fingerprint != "" && a.Fingerprint != "" && rec.Fingerprint != a.Fingerprint {
-		a.reason = ReasonKeyReuse
-		return Permanent(fmt.Errorf("%w: key was first used by another message", ErrKeyReuse))
+		return a.keyReuse()
 	}
 	switch rec.Status {
 	case StatusDone, StatusDead, StatusDiscarded:
@@ -199,6 +201,16 @@ func (a *Attempt) admit(rec Record) error {
 	}
 	a.Prior = rec.Attempts
 	return nil
+}
+
+// keyReuse is what a message ends with whose key is another one's.
+func (a *Attempt) keyReuse() error {
+	a.reason = ReasonKeyReuse
+	err := fmt.Errorf("%w: key was first used by another message", ErrKeyReuse)
+	if a.Consumer.OnKeyReuse == ReuseDiscards {
+		return Ignore(err)
+	}
+	return Permanent(err)
 }
 
 // runHandler runs f and counts the run if its fault is the message's. A panic

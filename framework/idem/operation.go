@@ -20,6 +20,9 @@ type Operation struct {
 	Key KeyRecipe
 	// OnMissingKey says what happens without a key; "" means MissingDeadLetters.
 	OnMissingKey MissingKey
+	// OnKeyReuse says what happens to a message whose key was used before with
+	// another fingerprint; "" means ReuseDeadLetters.
+	OnKeyReuse KeyReuse
 	// Fingerprint says what two messages with one key must share; the zero
 	// value is the whole payload.
 	Fingerprint Fingerprint
@@ -78,6 +81,19 @@ const (
 	MissingDerives MissingKey = "derive"
 )
 
+// KeyReuse says what happens to a message that has the key of another one but
+// not its content. Neither policy runs the handler or touches the first one's record.
+type KeyReuse string
+
+// The key-reuse policies.
+const (
+	// ReuseDeadLetters: the message becomes a dead letter.
+	ReuseDeadLetters KeyReuse = "deadletter"
+	// ReuseDiscards: the message is discarded with audit. For producers known to
+	// send the same event again in other words, when the first one is to count.
+	ReuseDiscards KeyReuse = "discard"
+)
+
 // RetryTopic is the topic on which a consumer's delayed retries and replays
 // come back; only that consumer reads it.
 func (o Operation) RetryTopic() string { return o.Topic + ".retry." + o.Name }
@@ -85,6 +101,9 @@ func (o Operation) RetryTopic() string { return o.Topic + ".retry." + o.Name }
 func (o Operation) withDefaults() Operation {
 	if o.OnMissingKey == "" {
 		o.OnMissingKey = MissingDeadLetters
+	}
+	if o.OnKeyReuse == "" {
+		o.OnKeyReuse = ReuseDeadLetters
 	}
 	if o.Transaction == "" {
 		o.Transaction = TransactionOwn
@@ -115,6 +134,11 @@ func (o Operation) Validate() error {
 	case MissingDeadLetters, MissingFails, MissingDerives:
 	default:
 		e.check(false, "onMissingKey", "must be %q, %q or %q, is %q", MissingDeadLetters, MissingFails, MissingDerives, o.OnMissingKey)
+	}
+	switch o.OnKeyReuse {
+	case ReuseDeadLetters, ReuseDiscards:
+	default:
+		e.check(false, "onKeyReuse", "must be %q or %q, is %q", ReuseDeadLetters, ReuseDiscards, o.OnKeyReuse)
 	}
 	switch o.Transaction {
 	case TransactionOwn, TransactionExternal:

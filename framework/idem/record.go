@@ -106,7 +106,7 @@ func (c *Consumer) park(ctx context.Context, tx Tx, a *Attempt, o Outcome, cause
 	if o.Kind == Discard {
 		state, status = DeadLetterDiscarded, StatusDiscarded
 	}
-	if a.reason != "" && o.Kind == Dead {
+	if a.reason != "" && o.Kind == Dead || a.reason == ReasonKeyReuse {
 		o.Reason = a.reason
 	}
 	if undecodable := (*decodeError)(nil); errors.As(cause, &undecodable) {

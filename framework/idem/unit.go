@@ -48,7 +48,7 @@ func NativeTx(ctx context.Context) any {
 
 // Event is a message that a handler emits.
 type Event struct {
-	// Topic is required.
+	// Topic is required. [Config.TopicPrefix] is put before it.
 	Topic string
 	// ID is the message id. "" derives it from consumer, key, topic, place
 	// among the events and payload, so that a repetition has it again.
@@ -74,10 +74,11 @@ func Emit(ctx context.Context, e Event) error {
 		return Bug(fmt.Errorf("idem: Emit to %q outside a unit of work: call it in Handle or Apply", e.Topic))
 	}
 	op := u.a.Consumer.Operation
-	if !validName(e.Topic) {
-		return Bug(fmt.Errorf("idem: Emit: %q is not a topic name", e.Topic))
+	topic := u.a.Consumer.engine.TopicPrefix + e.Topic
+	if e.Topic == "" || !validName(topic) {
+		return Bug(fmt.Errorf("idem: Emit: %q is not a topic name", topic))
 	}
-	if op.Emits != nil && !slices.Contains(op.Emits, e.Topic) {
+	if op.Emits != nil && !slices.Contains(op.Emits, topic) {
 		return Bug(fmt.Errorf("idem: operation %q may not emit to %q: add it to Emits", op.Name, e.Topic))
 	}
 	body, ok := e.Payload.([]byte)
@@ -93,7 +94,7 @@ func Emit(ctx context.Context, e Event) error {
 	if e.ID != bounded(e.ID, maxEventID) {
 		return Bug(fmt.Errorf("idem: Emit to %q: an event's ID must be text of at most %d bytes without control characters", e.Topic, maxEventID))
 	}
-	out := Outgoing{ID: e.ID, Topic: e.Topic, Key: e.Key, Headers: slices.Clone(e.Headers), Payload: body, Delay: e.Delay}
+	out := Outgoing{ID: e.ID, Topic: topic, Key: e.Key, Headers: slices.Clone(e.Headers), Payload: body, Delay: e.Delay}
 	if out.Key == nil {
 		out.Key = u.a.envelope.Key
 	}
@@ -106,12 +107,12 @@ func Emit(ctx context.Context, e Event) error {
 	if u.closed {
 		return Bug(fmt.Errorf("idem: Emit to %q after the handler has returned: the event would be lost", e.Topic))
 	}
-	if out.ID == "" {
+	if out.ID == "" { // the prefix is none of it: what other environments call a topic changes no id
 		out.ID = deriveID("event", op.Name, u.a.Key, e.Topic, strconv.Itoa(len(u.out)), string(body))
 	}
 	for _, other := range u.out {
 		if other.Topic == out.Topic && other.ID == out.ID {
-			return Bug(fmt.Errorf("idem: Emit to %q: id %q is used twice: the second event would be taken for the first", out.Topic, out.ID))
+			return Bug(fmt.Errorf("idem: Emit to %q: id %q is used twice: the second event would be taken for the first", e.Topic, out.ID))
 		}
 	}
 	u.out = append(u.out, out)
