@@ -2,6 +2,7 @@ package asyncapi
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/idem-go/idem/gen/internal/diag"
@@ -12,14 +13,13 @@ import (
 // of their names, so that the names of types do not depend on the order of the
 // document; then what is sent, which the consumers refer to.
 func (l *loader) contract(out *model.Contract, operations []*operation) {
-	var messages []*message
+	used := map[*message]bool{}
 	for _, o := range operations {
 		for _, m := range o.messages {
-			if !slices.Contains(messages, m) {
-				messages = append(messages, m)
-			}
+			used[m] = true
 		}
 	}
+	messages := slices.Collect(maps.Keys(used))
 	slices.SortFunc(messages, func(a, b *message) int {
 		return cmp.Or(cmp.Compare(a.name, b.name), a.namePos.Compare(b.namePos))
 	})
@@ -157,6 +157,7 @@ func (l *loader) emitted(c *config) []*model.Send {
 			l.problems.Addf(diag.BadEmit, ref.Pos, "remove one", "%s is listed twice", show(ref))
 		case s != nil:
 			out = append(out, s.model)
+		case l.broken[n]: // reported
 		case n.Get("action") != nil && n.Get("action").Text == "receive":
 			l.problems.Addf(diag.BadEmit, ref.Pos, "refer to an operation with action: send", "%s is a receive operation", show(ref))
 		case n.Get("action") == nil || n.Get("action").Text != "send" || n.File != l.root.File:

@@ -38,11 +38,13 @@ func (l *loader) dispatch(o *operation) *model.Dispatch {
 		return nil
 	}
 	out := &model.Dispatch{Header: c.rule.header, Pointer: c.rule.pointer}
+	taken := map[*message]bool{}
 	for _, m := range o.messages {
+		taken[m] = true
 		out.Values = append(out.Values, c.rule.values[m])
 	}
 	for _, m := range c.messages {
-		if !slices.Contains(o.messages, m.message) {
+		if !taken[m.message] {
 			out.Others = append(out.Others, c.rule.values[m.message])
 		}
 	}

@@ -24,6 +24,10 @@ func (l *loader) examples(m *message) {
 				continue
 			}
 			out.Payload = appendJSON(nil, p)
+			if l.examplesSize += len(out.Payload); l.examplesSize > maxExamples {
+				l.problems.Addf(diag.TooBig, n.Pos, "leave some out", "the examples have more than %d bytes together", maxExamples)
+				return
+			}
 		}
 		for _, h := range l.members(n, "headers") {
 			if h.Value.Kind == source.Map || h.Value.Kind == source.List || h.Value.Kind == source.Null {

@@ -37,6 +37,7 @@ func Load(set *source.Set, problems *diag.List, path string, opt Options) *model
 		channels: map[*source.Node]*channel{},
 		messages: map[*source.Node]*message{},
 		sends:    map[*source.Node]*send{},
+		broken:   map[*source.Node]bool{},
 	}
 	contract := l.document()
 	if problems.Len() > before {
@@ -51,12 +52,16 @@ type loader struct {
 	opt      Options
 	root     *source.Node
 	types    types
-	merged   int // nodes made by merging
+
+	// What has been done, to stop what would take long: nodes made by merging,
+	// messages looked at for an operation, bytes of examples.
+	merged, pairs, examplesSize int
 
 	// By their definition, the node that all references end at.
 	channels map[*source.Node]*channel
 	messages map[*source.Node]*message
 	sends    map[*source.Node]*send
+	broken   map[*source.Node]bool // operations that could not be read
 }
 
 func (l *loader) document() *model.Contract {

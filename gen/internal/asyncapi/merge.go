@@ -7,9 +7,13 @@ import (
 	"github.com/idem-go/idem/gen/internal/source"
 )
 
-// maxMerged bounds the nodes that merging makes: two recursive schemas would
-// go on for ever.
-const maxMerged = 20_000
+// The limits of what is made from a contract. maxMerged bounds the nodes that
+// merging makes: two recursive schemas would go on for ever.
+const (
+	maxMerged   = 200_000
+	maxPairs    = 20_000
+	maxExamples = 4 << 20
+)
 
 // withTraits is an operation or message with its traits applied: they are
 // patched one after another, and what the target says wins.

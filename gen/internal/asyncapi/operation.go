@@ -40,11 +40,17 @@ func (l *loader) operations() []*operation {
 	slices.SortFunc(fields, func(a, b source.Field) int { return cmp.Compare(a.Name, b.Name) })
 	for _, f := range fields {
 		def := l.set.Deref(f.Value)
-		if def == nil || !l.operationShape(def) {
+		if def == nil {
+			continue
+		}
+		if !l.operationShape(def) {
+			l.broken[def] = true
 			continue
 		}
 		if o := l.operation(def, f); o != nil {
 			out = append(out, o)
+		} else {
+			l.broken[def] = true
 		}
 	}
 	if len(fields) == 0 {
@@ -84,6 +90,10 @@ func (l *loader) operation(def *source.Node, f source.Field) *operation {
 	if o.channel = l.channel(last, lastToken(last.Path)); o.channel == nil {
 		return nil
 	}
+	if l.pairs += len(o.channel.messages); l.pairs > maxPairs {
+		l.problems.Addf(diag.TooBig, o.idPos, "split the contract", "the operations have more than %d messages together", maxPairs)
+		return nil
+	}
 	o.messages = l.operationMessages(o)
 	if len(o.messages) == 0 || !known {
 		return nil
@@ -94,11 +104,16 @@ func (l *loader) operation(def *source.Node, f source.Field) *operation {
 // operationMessages are those that it lists, or all of its channel.
 func (l *loader) operationMessages(o *operation) []*message {
 	var out []*message
+	taken := map[*message]bool{}
+	take := func(m *message) {
+		taken[m] = true
+		out = append(out, m)
+	}
 	list := o.def.Field("messages")
 	if list == nil || list.Value.Kind == source.Null {
 		for _, m := range o.channel.messages {
-			if !slices.Contains(out, m.message) {
-				out = append(out, m.message)
+			if !taken[m.message] {
+				take(m.message)
 			}
 		}
 		if len(o.channel.members()) == 0 {
@@ -123,10 +138,10 @@ func (l *loader) operationMessages(o *operation) []*message {
 				Message: show(item.Get("$ref")) + " is not a message of channel \"" + o.channel.id + "\"", Fix: o.channel.hint(),
 				Related: []diag.Related{{Pos: o.channel.pos, Note: "the channel"}},
 			})
-		case slices.Contains(out, o.channel.messages[i].message):
+		case taken[o.channel.messages[i].message]:
 			l.problems.Addf(diag.BadMessageRef, item.Get("$ref").Pos, "remove one", "the message is listed twice")
 		default:
-			out = append(out, o.channel.messages[i].message)
+			take(o.channel.messages[i].message)
 		}
 	}
 	return out

@@ -19,7 +19,7 @@ func (l *loader) checkKey(o *operation, key []expression) {
 	for _, m := range o.messages {
 		constant := len(key) > 0
 		for _, e := range key {
-			p, fixed := l.keyPart(m.model, e)
+			p, fixed := keyPart(m, e)
 			if p != nil {
 				l.report(m, e, p)
 			}
@@ -44,31 +44,18 @@ func (l *loader) report(m *message, e expression, p *problem) {
 }
 
 // keyPart checks one part against one message; fixed says that it is a constant.
-func (l *loader) keyPart(m *model.Message, e expression) (p *problem, fixed bool) {
-	if m.Payload == nil {
-		return nil, false // reported
-	}
-	if e.Header == "" {
-		return walk(m.Payload, pointerTokens(e.Pointer), true)
-	}
-	if m.Headers == nil {
-		if l.headersBroken(m) {
-			return nil, false
-		}
-		return &problem{code: diag.KeyNoHeaders, what: "there are no headers in the declaration", pos: m.Pos,
+func keyPart(m *message, e expression) (p *problem, fixed bool) {
+	headers := m.all.Get("headers")
+	switch {
+	case e.Header == "" && m.model.Payload != nil:
+		return walk(m.model.Payload, pointerTokens(e.Pointer), true)
+	case e.Header != "" && m.model.Headers != nil:
+		return walk(m.model.Headers, []string{e.Header}, true)
+	case e.Header != "" && headers == nil:
+		return &problem{code: diag.KeyNoHeaders, what: "there are no headers in the declaration", pos: m.def.Pos,
 			fix: fmt.Sprintf("add headers: {type: object, required: [%s], properties: {%[1]s: {type: string}}}", e.Header)}, false
 	}
-	return walk(m.Headers, []string{e.Header}, true)
-}
-
-// headersBroken reports whether the message has headers that could not be read.
-func (l *loader) headersBroken(m *model.Message) bool {
-	for _, x := range l.messages {
-		if x != nil && x.model == m {
-			return x.all.Get("headers") != nil
-		}
-	}
-	return false
+	return nil, false // it could not be read, which was reported
 }
 
 // checkPath checks that every message declares a value.
