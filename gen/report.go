@@ -37,5 +37,8 @@ func (r *Report) Write(w io.Writer, format string) error {
 	return diag.Output{Problems: r.Problems, Warnings: r.Warnings, Lines: func(file string) []string { return r.lines[file] }}.Write(w, format)
 }
 
+// Code is a kind of problem with its title.
+type Code = diag.Info
+
 // Codes returns every kind of problem, by code.
-func Codes() []diag.Info { return diag.Codes() }
+func Codes() []Code { return diag.Codes() }
