@@ -144,6 +144,7 @@ func (l *loader) components() {
 		members := l.members(n, section.Name)
 		for _, m := range members {
 			if m.Value.Get("$ref") != nil {
+				l.set.Deref(m.Value)
 				continue
 			}
 			switch section.Name {

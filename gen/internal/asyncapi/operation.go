@@ -52,6 +52,9 @@ func (l *loader) operations() []*operation {
 		} else {
 			l.broken[def] = true
 		}
+		if l.pairs > maxPairs {
+			break
+		}
 	}
 	if len(fields) == 0 {
 		at := l.root.Pos
