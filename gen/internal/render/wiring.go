@@ -1,0 +1,78 @@
+package render
+
+import (
+	"path"
+	"slices"
+)
+
+// transport is how one is wired.
+type transport struct {
+	Name string
+	// Package is that of the library's wiring.
+	Package string
+	// On completes "the application on".
+	On string
+	// Overrides make the configuration ask for it.
+	Overrides []string
+	// Transport and Store are the configuration's names.
+	Transport, Store string
+}
+
+func transports() []transport {
+	return []transport{
+		{Name: "sqlite", Package: "sqlite", On: "one SQLite file", Transport: "sqlite", Store: "sqlite"},
+		{Name: "postgres", Package: "postgres", On: "one PostgreSQL database", Transport: "postgres", Store: "postgres"},
+		{Name: "kafka", Package: "kafka", On: "Kafka and PostgreSQL", Transport: "kafka", Store: "postgres"},
+		{Name: "kafkasqlite", Package: "kafkasqlite", On: "Kafka and a SQLite file", Transport: "kafka", Store: "sqlite"},
+		{Name: "memory", Package: "memory", On: "a queue and tables in memory", Transport: "memory", Store: "memory"},
+	}
+}
+
+// chosen are the transports of the settings, in their order.
+func (r *renderer) chosen() []transport {
+	var out []transport
+	for _, name := range r.settings.Transports {
+		i := slices.IndexFunc(transports(), func(t transport) bool { return t.Name == name })
+		if i < 0 {
+			continue
+		}
+		t := transports()[i]
+		t.Overrides = []string{"transport=" + t.Transport}
+		if t.Transport == "kafka" {
+			t.Overrides = append(t.Overrides, "store="+t.Store)
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// wiring renders a package for each transport.
+func (r *renderer) wiring() {
+	for _, t := range r.chosen() {
+		folder := path.Join(r.settings.Wiring, t.Name)
+		data := struct {
+			transport
+			Msgs, Handlers string
+		}{t, r.msgs, r.handling}
+		r.goFile(goFile{
+			path: path.Join(folder, "wire.go"), source: r.contract.Source, build: "wireinject", pkg: t.Name,
+			imports: imports{
+				"context": std, "github.com/google/wire": "", library + "/framework/idem": "", library + "/wiring": "",
+				library + "/wiring/" + t.Package: "", r.importPath(r.settings.Handlers): r.handling, r.importPath(r.settings.Messages): r.msgs,
+			},
+			template: "wire.tmpl", data: data,
+		})
+		use := imports{
+			"context": std, library + "/framework/idem": "", library + "/framework/idemsql": "", library + "/wiring": "",
+			library + "/wiring/" + t.Package: "", r.importPath(r.settings.Messages): r.msgs,
+		}
+		if t.Name == "memory" {
+			use["errors"] = std
+		}
+		r.goFile(goFile{
+			path: path.Join(folder, "register_gen.go"), source: r.contract.Source, pkg: t.Name,
+			doc:     "Package " + t.Name + " assembles the application on " + t.On + ".",
+			imports: use, template: "register.tmpl", data: data,
+		})
+	}
+}
