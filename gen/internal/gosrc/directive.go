@@ -84,6 +84,10 @@ func (l *loader) comment(c *ast.Comment, owner *decl, isType, isPackage bool) {
 	if !ok {
 		return
 	}
+	if len(c.Text) > maxText {
+		l.problems.Addf(diag.BadDirective, at, "write the directive again, with the same name, for some of its parameters", "the directive has more than %d bytes", maxText)
+		return
+	}
 	if l.count++; l.count > maxDirectives {
 		l.problems.Addf(diag.TooBig, at, "split the package", "the package has more than %d directives", maxDirectives)
 		return

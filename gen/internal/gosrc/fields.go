@@ -96,16 +96,13 @@ func embeddedName(e ast.Expr) *ast.Ident {
 // embedded takes in the fields of an embedded struct, as encoding/json does.
 func (r *fieldReader) embedded(f *ast.Field, tag fieldTag) bool {
 	id, isIdent := ast.Unparen(f.Type).(*ast.Ident)
-	var d *decl
-	if isIdent {
-		d = r.pkg.decls[r.pkg.info.Uses[id]]
-	}
+	d := r.pkg.typeOf(f.Type)
 	var st *ast.StructType
 	if d != nil && d.spec.TypeParams == nil {
 		st = r.pkg.structOf(d)
 	}
 	switch {
-	case isIdent && d == nil && r.pkg.info.Uses[id] == nil:
+	case isIdent && d == nil && r.pkg.predeclared(id) == "":
 		_, ok := r.ident(id)
 		return ok
 	case st == nil:

@@ -140,7 +140,7 @@ func (l *loader) headers(m *message, p param) {
 
 // typeNamed is the declaration that a parameter names, or nil.
 func (l *loader) typeNamed(p param) *decl {
-	d := l.pkg.byName[p.value]
+	d := l.pkg.decls[p.value]
 	if d == nil {
 		l.problems.Addf(diag.UnknownGoName, p.valuePos, diag.Suggest(p.value, l.pkg.typeNames), "%s names type %q, which package %s does not declare", p.name, p.value, l.pkg.name)
 	}
@@ -243,8 +243,8 @@ func (l *loader) taken(at, other diag.Pos, format string, args ...any) {
 func (l *loader) checkNames() {
 	seen := map[string]diag.Pos{}
 	claim := func(name string, at diag.Pos, what string) {
-		if obj := l.pkg.types.Scope().Lookup(name); obj != nil {
-			l.taken(l.pkg.pos(obj.Pos()), at, "%s is what idemgen generates for %s", name, what)
+		if own, ok := l.pkg.names[name]; ok {
+			l.taken(l.pkg.pos(own), at, "%s is what idemgen generates for %s", name, what)
 		}
 		if other, ok := seen[name]; ok {
 			l.taken(at, other, "idemgen would generate %s twice", name)

@@ -34,6 +34,9 @@ func (t *typeReader) tag(lit *ast.BasicLit) (fieldTag, bool) {
 	if lit == nil {
 		return out, true
 	}
+	if len(lit.Value) > maxText {
+		return out, t.badTag(t.pkg.pos(lit.ValuePos), "", "the struct tag has more than %d bytes", maxText)
+	}
 	text, err := strconv.Unquote(lit.Value)
 	if err != nil {
 		return out, t.badTag(t.pkg.pos(lit.ValuePos), "", "the struct tag is not a Go string")

@@ -30,8 +30,8 @@ type typeReader struct {
 	keys   map[*model.Type][]keyTag
 	// open are named types that are being followed.
 	open map[*decl]bool
-	// constants of the package by their type.
-	constants map[types.Object][]*types.Const
+	// constants of the package by the names of their types, as written.
+	constants map[string][]*constDecl
 }
 
 // keyTag is a field with key in its tag.
@@ -46,19 +46,15 @@ func newTypes(p *pkg, problems *diag.List, openEnum bool) *typeReader {
 		pkg: p, problems: problems, openEnum: openEnum,
 		objects: map[*decl]*model.Type{}, enums: map[*decl]*model.Type{},
 		broken: map[*model.Type]bool{}, keys: map[*model.Type][]keyTag{}, open: map[*decl]bool{},
-		constants: map[types.Object][]*types.Const{},
+		constants: map[string][]*constDecl{},
 	}
-	for _, obj := range p.info.Defs {
-		c, ok := obj.(*types.Const)
-		if !ok || c.Name() == "_" || c.Parent() != p.types.Scope() {
-			continue
-		}
-		if named, ok := types.Unalias(c.Type()).(*types.Named); ok {
-			t.constants[named.Obj()] = append(t.constants[named.Obj()], c)
+	for name, c := range p.consts {
+		if typ := p.typeOfConst(name); typ != "" {
+			t.constants[typ] = append(t.constants[typ], c)
 		}
 	}
 	for _, list := range t.constants {
-		slices.SortFunc(list, func(a, b *types.Const) int { return cmp.Compare(a.Pos(), b.Pos()) })
+		slices.SortFunc(list, func(a, b *constDecl) int { return cmp.Compare(a.name.Pos(), b.name.Pos()) })
 	}
 	return t
 }
@@ -131,18 +127,16 @@ func (t *typeReader) read(expr ast.Expr) (held, bool) {
 }
 
 func (t *typeReader) ident(e *ast.Ident) (held, bool) {
-	obj, ok := t.pkg.info.Uses[e].(*types.TypeName)
-	if !ok {
+	if d := t.pkg.typeOf(e); d != nil {
+		return t.named(d, e)
+	}
+	basic := t.pkg.predeclared(e)
+	if basic == "" {
 		t.problems.Addf(diag.GoUndefined, t.pkg.pos(e.Pos()), diag.Suggest(e.Name, t.pkg.typeNames), "type %s is not declared in package %s", e.Name, t.pkg.name)
 		return held{}, false
 	}
-	if d := t.pkg.decls[obj]; d != nil {
-		return t.named(d, e)
-	}
-	if basic, ok := types.Unalias(obj.Type()).(*types.Basic); ok {
-		if typ := basicType(basic); typ != nil {
-			return held{Type: typ}, true
-		}
+	if typ := basicType(basic); typ != nil {
+		return held{Type: typ}, true
 	}
 	if e.Name == "any" {
 		return t.unsupported(e, "use json.RawMessage", "any says nothing about its JSON, and loses digits of large numbers")
@@ -152,29 +146,34 @@ func (t *typeReader) ident(e *ast.Ident) (held, bool) {
 
 // basicType is the type of a predeclared Go type; nil if JSON has no such
 // thing. Narrow integers carry their range.
-func basicType(b *types.Basic) *model.Type {
-	ranges := map[types.BasicKind][2]string{
-		types.Int: {}, types.Int64: {},
-		types.Int8: {"-128", "127"}, types.Int16: {"-32768", "32767"}, types.Int32: {"-2147483648", "2147483647"},
-		types.Uint8: {"0", "255"}, types.Uint16: {"0", "65535"}, types.Uint32: {"0", "4294967295"},
-		types.Uint: {"0", "18446744073709551615"}, types.Uint64: {"0", "18446744073709551615"},
-	}
-	switch b.Kind() {
-	case types.Bool:
-		return &model.Type{Kind: model.Bool, Declared: true}
-	case types.String:
-		return &model.Type{Kind: model.String, Declared: true}
-	case types.Float32, types.Float64:
-		return &model.Type{Kind: model.Float, Declared: true}
-	}
-	bounds, ok := ranges[b.Kind()]
-	if !ok {
+func basicType(name string) *model.Type {
+	typ := &model.Type{Kind: model.Int, Declared: true}
+	switch name {
+	case "bool":
+		typ.Kind = model.Bool
+	case "string":
+		typ.Kind = model.String
+	case "float32", "float64":
+		typ.Kind = model.Float
+	case "int", "int64":
+	case "int8":
+		typ.Minimum, typ.Maximum = "-128", "127"
+	case "int16":
+		typ.Minimum, typ.Maximum = "-32768", "32767"
+	case "int32", "rune":
+		typ.Minimum, typ.Maximum = "-2147483648", "2147483647"
+	case "uint8", "byte":
+		typ.Minimum, typ.Maximum = "0", "255"
+	case "uint16":
+		typ.Minimum, typ.Maximum = "0", "65535"
+	case "uint32":
+		typ.Minimum, typ.Maximum = "0", "4294967295"
+	case "uint", "uint64":
+		typ.Minimum, typ.Maximum, typ.Unsigned = "0", "18446744073709551615", true
+	default:
 		return nil
 	}
-	return &model.Type{
-		Kind: model.Int, Declared: true, Minimum: bounds[0], Maximum: bounds[1],
-		Unsigned: b.Kind() == types.Uint || b.Kind() == types.Uint64,
-	}
+	return typ
 }
 
 // selector understands the few types of other packages.
@@ -193,23 +192,11 @@ func (t *typeReader) selector(e *ast.SelectorExpr) (held, bool) {
 	case optionalPath + ".Optional":
 		return t.unsupported(e, "write "+name+"[T]", "%s needs the type of its value", name)
 	}
-	if path == "" {
+	if x := types.ExprString(e.X); path == "" && slices.Contains([]string{"time", "json", "uuid", "contract"}, x) {
 		t.problems.Addf(diag.GoUndefined, t.pkg.pos(e.Pos()), "import its package", "type %s is not declared", name)
 		return held{}, false
 	}
 	return t.unsupported(e, "use a type of this package, time.Time, uuid.UUID of google/uuid, json.RawMessage or contract.Optional", "idemgen does not know the JSON of %s", name)
-}
-
-// importPath is the path of the package in a selector, "" if it is none.
-func (p *pkg) importPath(e *ast.SelectorExpr) string {
-	id, ok := e.X.(*ast.Ident)
-	if !ok {
-		return ""
-	}
-	if name, ok := p.info.Uses[id].(*types.PkgName); ok {
-		return name.Imported().Path()
-	}
-	return ""
 }
 
 func (t *typeReader) optional(e *ast.IndexExpr) (held, bool) {
@@ -256,18 +243,22 @@ func (t *typeReader) array(e *ast.ArrayType) (held, bool) {
 	return held{Type: &model.Type{Kind: model.Array, Elem: elem.Type, ElemNullable: elem.pointer, Declared: true}}, true
 }
 
-// isByte says whether a type is uint8, which encoding/json treats on its own.
+// isByte says whether a type comes down to uint8, which encoding/json treats on
+// its own.
 func (t *typeReader) isByte(e ast.Expr) bool {
-	id, ok := ast.Unparen(e).(*ast.Ident)
-	if !ok || t.pkg.info.Uses[id] == nil {
-		return false
+	for range maxChain {
+		d := t.pkg.typeOf(e)
+		if d == nil {
+			basic := t.pkg.predeclared(e)
+			return basic == "byte" || basic == "uint8"
+		}
+		e = d.spec.Type
 	}
-	basic, ok := t.pkg.info.Uses[id].Type().Underlying().(*types.Basic)
-	return ok && basic.Kind() == types.Uint8
+	return false
 }
 
 func (t *typeReader) mapOf(e *ast.MapType) (held, bool) {
-	if id, ok := ast.Unparen(e.Key).(*ast.Ident); !ok || t.pkg.info.Uses[id] != types.Universe.Lookup("string") {
+	if t.pkg.predeclared(e.Key) != "string" {
 		return t.unsupported(e.Key, "use string", "the keys of a map must be strings")
 	}
 	elem, ok := t.read(e.Value)
@@ -288,7 +279,7 @@ func (t *typeReader) named(d *decl, at ast.Expr) (held, bool) {
 	if d.spec.TypeParams != nil {
 		return t.unsupported(at, "declare a type without parameters", "%s is generic", d.spec.Name.Name)
 	}
-	if t.open[d] {
+	if t.open[d] || len(t.open) >= maxChain {
 		return t.unsupported(at, "let it go through a struct", "%s is made of itself", d.spec.Name.Name)
 	}
 	if !d.spec.Assign.IsValid() && !t.plainJSON(d) {
@@ -317,18 +308,14 @@ func (t *typeReader) named(d *decl, at ast.Expr) (held, bool) {
 
 // plainJSON reports methods by which a type would write its JSON itself.
 func (t *typeReader) plainJSON(d *decl) bool {
-	named, ok := d.obj.Type().(*types.Named)
-	if !ok {
-		return true
-	}
-	for m := range named.Methods() {
-		switch m.Name() {
+	for _, m := range t.pkg.methods[d.spec.Name.Name] {
+		switch m.Name {
 		case "MarshalJSON", "UnmarshalJSON", "MarshalText", "UnmarshalText", "MarshalJSONTo", "UnmarshalJSONFrom":
 			t.problems.Addf(diag.OwnMethod, t.pkg.pos(m.Pos()), "use the type that is in the JSON, and convert it in the handler",
-				"with %s of its own the JSON of %s is unknown", m.Name(), d.spec.Name.Name)
+				"with %s of its own the JSON of %s is unknown", m.Name, d.spec.Name.Name)
 			return false
 		case "Validate":
-			if _, isStruct := named.Underlying().(*types.Struct); isStruct {
+			if t.pkg.structOf(d) != nil {
 				t.problems.Addf(diag.OwnMethod, t.pkg.pos(m.Pos()), "say it in idem tags, or give the method another name and call it in the handler",
 					"%s has a method Validate, which idemgen would write", d.spec.Name.Name)
 				return false
@@ -340,12 +327,12 @@ func (t *typeReader) plainJSON(d *decl) bool {
 
 // structOf is the struct that a declaration comes down to, or nil.
 func (p *pkg) structOf(d *decl) *ast.StructType {
-	for range len(p.decls) + 1 {
+	for range maxChain {
 		switch e := ast.Unparen(d.spec.Type).(type) {
 		case *ast.StructType:
 			return e
 		case *ast.Ident:
-			next := p.decls[p.info.Uses[e]]
+			next := p.typeOf(e)
 			if next == nil || next.spec.TypeParams != nil {
 				return nil
 			}
@@ -362,15 +349,15 @@ func (p *pkg) structOf(d *decl) *ast.StructType {
 func (t *typeReader) enum(d *decl, inner held) (held, bool) {
 	var values []model.EnumValue
 	seen := map[string]bool{}
-	for _, c := range t.constants[d.obj] {
-		text, ok := constText(c)
+	for _, c := range t.constants[d.spec.Name.Name] {
+		text, ok := constText(t.pkg.constant(c.name.Name), inner.Kind)
 		if !ok {
-			t.problems.Addf(diag.GoUnsupported, t.pkg.pos(c.Pos()), "", "constant %s has no value in JSON", c.Name())
+			t.problems.Addf(diag.GoUnsupported, t.pkg.pos(c.name.Pos()), "write its value out", "idemgen cannot tell the value of constant %s", c.name.Name)
 			continue
 		}
 		if !seen[text] {
 			seen[text] = true
-			values = append(values, model.EnumValue{Value: text, GoName: c.Name()})
+			values = append(values, model.EnumValue{Value: text, GoName: c.name.Name})
 		}
 	}
 	if values == nil {
@@ -386,14 +373,14 @@ func (t *typeReader) enum(d *decl, inner held) (held, bool) {
 	return held{Type: typ}, true
 }
 
-func constText(c *types.Const) (string, bool) {
-	switch v := c.Val(); v.Kind() {
-	case constant.String:
-		text := constant.StringVal(v)
-		return text, utf8.ValidString(text)
-	case constant.Int:
-		return v.ExactString(), true
-	default:
+func constText(v *constValue, kind model.Kind) (string, bool) {
+	switch {
+	case v == nil:
 		return "", false
+	case v.Kind() == constant.String && kind == model.String:
+		text := constant.StringVal(v.Value)
+		return text, utf8.ValidString(text)
+	default:
+		return v.ExactString(), v.Kind() == constant.Int && kind == model.Int
 	}
 }

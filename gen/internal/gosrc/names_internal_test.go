@@ -1,0 +1,8 @@
+package gosrc
+
+// What the documentation must name.
+var (
+	OperationParams = operationParams
+	RuleNames       = ruleNames
+	Kinds           = kinds
+)
