@@ -226,9 +226,9 @@ func (r *renderer) declaredHeaders() []headersOf {
 // operations renders operations_gen.go.
 func (r *renderer) operations() {
 	data := struct {
-		Operations                                 []*operation
-		Emitters                                   []emitter
-		Headers                                    []headersOf
+		Operations                                []*operation
+		Emitters                                  []emitter
+		Headers                                   []headersOf
 		Decode, TextAt, ReadHeaders, WriteHeaders bool // helpers that are needed
 	}{Operations: r.ops, Emitters: emitters(r.contract), Headers: r.declaredHeaders()}
 	use := imports{library + "/framework/idem": "", "github.com/google/wire": "", "context": std}

@@ -57,13 +57,13 @@ func (r *renderer) program() {
 	r.goFile(goFile{
 		path: path.Join(folder, "main.go"), owner: User, pkg: "main",
 		imports: imports{
-			"context": std, "errors": std, "flag": std, "fmt": std, "io": std, "log/slog": std, "os": std, "os/signal": std, "syscall": std,
+			"context": std, "errors": std, "flag": std, "fmt": std, "io": std, "os": std, "os/signal": std, "syscall": std,
 			library + "/framework/config": "", library + "/middleware": "", library + "/wiring": "",
 			r.importPath(r.settings.Handlers): r.handling,
 		},
 		doc:      "Command " + oneLine(name) + " consumes the messages of " + oneLine(r.contract.Title) + ".",
 		template: "main.tmpl",
-		data: struct{ Name, Command, Handlers string }{name, command, r.handling},
+		data:     struct{ Name, Command, Handlers string }{name, command, r.handling},
 	})
 }
 

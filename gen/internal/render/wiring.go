@@ -12,6 +12,8 @@ type transport struct {
 	Package string
 	// On completes "the application on".
 	On string
+	// Fields of the library's parts that handlers may need.
+	Fields []string
 	// Overrides make the configuration ask for it.
 	Overrides []string
 	// Transport and Store are the configuration's names.
@@ -20,11 +22,11 @@ type transport struct {
 
 func transports() []transport {
 	return []transport{
-		{Name: "sqlite", Package: "sqlite", On: "one SQLite file", Transport: "sqlite", Store: "sqlite"},
-		{Name: "postgres", Package: "postgres", On: "one PostgreSQL database", Transport: "postgres", Store: "postgres"},
-		{Name: "kafka", Package: "kafka", On: "Kafka and PostgreSQL", Transport: "kafka", Store: "postgres"},
-		{Name: "kafkasqlite", Package: "kafkasqlite", On: "Kafka and a SQLite file", Transport: "kafka", Store: "sqlite"},
-		{Name: "memory", Package: "memory", On: "a queue and tables in memory", Transport: "memory", Store: "memory"},
+		{Name: "sqlite", Package: "sqlite", On: "one SQLite file", Fields: []string{"SQL", "DB"}, Transport: "sqlite", Store: "sqlite"},
+		{Name: "postgres", Package: "postgres", On: "one PostgreSQL database", Fields: []string{"SQL", "Pool"}, Transport: "postgres", Store: "postgres"},
+		{Name: "kafka", Package: "kafka", On: "Kafka and PostgreSQL", Fields: []string{"SQL", "Pool"}, Transport: "kafka", Store: "postgres"},
+		{Name: "kafkasqlite", Package: "kafkasqlite", On: "Kafka and a SQLite file", Fields: []string{"SQL", "DB"}, Transport: "kafka", Store: "sqlite"},
+		{Name: "memory", Package: "memory", On: "a queue and tables in memory", Fields: []string{"Tables"}, Transport: "memory", Store: "memory"},
 	}
 }
 
@@ -57,13 +59,12 @@ func (r *renderer) wiring() {
 		r.goFile(goFile{
 			path: path.Join(folder, "wire.go"), source: r.contract.Source, build: "wireinject", pkg: t.Name,
 			imports: imports{
-				"context": std, "github.com/google/wire": "", library + "/framework/idem": "", library + "/wiring": "",
-				library + "/wiring/" + t.Package: "", r.importPath(r.settings.Handlers): r.handling, r.importPath(r.settings.Messages): r.msgs,
+				"context": std, "github.com/google/wire": "", library + "/framework/idem": "", library + "/wiring": "", r.importPath(r.settings.Handlers): r.handling, r.importPath(r.settings.Messages): r.msgs,
 			},
 			template: "wire.tmpl", data: data,
 		})
 		use := imports{
-			"context": std, library + "/framework/idem": "", library + "/framework/idemsql": "", library + "/wiring": "",
+			"context": std, "github.com/google/wire": "", library + "/framework/idem": "", library + "/framework/idemsql": "", library + "/wiring": "",
 			library + "/wiring/" + t.Package: "", r.importPath(r.settings.Messages): r.msgs,
 		}
 		if t.Name == "memory" {
