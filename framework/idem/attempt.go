@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,7 +22,8 @@ type Attempt struct {
 	// Delivery is nil for a message from a foreign subscriber.
 	Delivery *Delivery
 	// Key and Fingerprint are set once the message was read; Key is "" when
-	// there is none.
+	// there is none. When it is found to have been processed under an older
+	// recipe, the key becomes that recipe's.
 	Key, Fingerprint string
 	// MessageID, Topic, Position and EnqueuedAt describe the first delivery.
 	MessageID, Topic, Position string
@@ -42,6 +44,8 @@ type Attempt struct {
 	readErr  error  // why the message has no key or payload
 	reason   string // dead-letter reason that goes with an error found before the handler ran
 	doc      *jsonDoc
+
+	keys []string // all keys of the message: the one it came back with, then those of the recipes, newest first
 
 	token     string // of this attempt's claim
 	result    []byte // what an external call returned, until Apply has committed
@@ -113,12 +117,7 @@ func (a *Attempt) readOrigin() {
 func (a *Attempt) read() {
 	op := a.Consumer.Operation
 	a.doc = newDoc(a.payload)
-	if a.Key == "" {
-		var err error
-		if a.Key, err = op.Key.extract(a.envelope.Headers, a.doc); err != nil {
-			a.noKey(err)
-		}
-	}
+	a.readKeys()
 	if a.readErr != nil {
 		return
 	}
@@ -128,6 +127,31 @@ func (a *Attempt) read() {
 		// Never "", which would pass for any other message with this key.
 		a.Fingerprint = "raw:" + deriveID(string(a.payload))
 	}
+}
+
+// readKeys finds the key under each recipe. Only the current one's must be
+// there, and not even that if the message came back with a key.
+func (a *Attempt) readKeys() {
+	current := a.Consumer.Operation.Key
+	cameBack := a.Key != ""
+	if cameBack {
+		a.keys = append(a.keys, a.Key)
+	}
+	for i, recipe := range append([]KeyRecipe{current}, current.Previous...) {
+		key, err := recipe.extract(a.envelope.Headers, a.doc)
+		if err != nil && i == 0 && !cameBack {
+			if a.noKey(err); a.readErr != nil {
+				return
+			}
+			key = a.Key
+		} else if err != nil && !errors.Is(err, errNotJSON) {
+			key = a.derivedKey(recipe.Version)
+		}
+		if key != "" && !slices.Contains(a.keys, key) {
+			a.keys = append(a.keys, key)
+		}
+	}
+	a.Key = a.keys[0]
 }
 
 // derivedMark tells derived keys from composite ones of the producer.
@@ -142,13 +166,25 @@ func (a *Attempt) noKey(err error) {
 		a.readErr, a.reason = Invalid(err), ReasonUndecodable
 	case op.OnMissingKey == MissingFails:
 		a.readErr = Bug(err)
-	case op.OnMissingKey == MissingDerives && a.MessageID != "":
-		a.Key = encodeKey(op.Key.Version, derivedMark, "message", a.MessageID)
-	case op.OnMissingKey == MissingDerives && a.Position != "":
-		a.Key = encodeKey(op.Key.Version, derivedMark, "position", a.Topic, a.Position)
 	default:
-		a.readErr, a.reason = Invalid(err), ReasonMissingKey
+		if a.Key = a.derivedKey(op.Key.Version); a.Key == "" {
+			a.readErr, a.reason = Invalid(err), ReasonMissingKey
+		}
 	}
+}
+
+// derivedKey is the key of a message that has none of its producer, "" if the
+// policy is another one or there is nothing to derive it from.
+func (a *Attempt) derivedKey(version int) string {
+	switch {
+	case a.Consumer.OnMissingKey != MissingDerives:
+		return ""
+	case a.MessageID != "":
+		return encodeKey(version, derivedMark, "message", a.MessageID)
+	case a.Position != "":
+		return encodeKey(version, derivedMark, "position", a.Topic, a.Position)
+	}
+	return ""
 }
 
 // info is what a handler run sees.
@@ -160,10 +196,10 @@ func (a *Attempt) info() Info {
 	}
 }
 
-// claim names the attempt's record; token "" keeps whoever wrote it last.
-func (a *Attempt) claim(token string) Claim {
+// claim names the attempt's record of one of its keys.
+func (a *Attempt) claim(key, token string) Claim {
 	return Claim{
-		Consumer: a.Consumer.Name, Key: a.Key, Fingerprint: a.Fingerprint, Token: token,
+		Consumer: a.Consumer.Name, Key: key, Fingerprint: a.Fingerprint, Token: token,
 		MessageID: bounded(a.MessageID, 200), Source: bounded(a.Topic+"@"+a.Position, 300), Retention: a.Consumer.Retention,
 	}
 }

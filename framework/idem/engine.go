@@ -128,12 +128,11 @@ func (c *Consumer) processOwn(ctx context.Context, a *Attempt) error {
 	token := newToken()
 	ran := false
 	err := c.engine.Store.Do(ctx, func(tx Tx) error {
-		cl := a.claim(token)
-		rec, err := tx.Claim(ctx, cl)
+		h, err := a.hold(ctx, tx, token)
 		if err != nil {
 			return storeError("claim", err)
 		}
-		if err := a.admit(rec); err != nil {
+		if err := a.admit(h.Record); err != nil {
 			return err
 		}
 		u := &unit{tx: tx, a: a}
@@ -143,7 +142,7 @@ func (c *Consumer) processOwn(ctx context.Context, a *Attempt) error {
 			return err
 		}
 		ran = true
-		return c.finish(ctx, u, cl, Update{Status: StatusDone, Attempts: a.Prior + a.Runs + 1})
+		return c.finish(ctx, u, h, Update{Status: StatusDone, Attempts: a.Prior + a.Runs + 1})
 	})
 	if errors.Is(err, ErrUnknownCommit) {
 		err = c.resolve(ctx, a, token, err)
@@ -192,7 +191,7 @@ func refusedByDatabase(err error) bool {
 
 // admit decides from the record whether the handler may run.
 func (a *Attempt) admit(rec Record) error {
-	if rec.Status != StatusNew && rec.Fingerprint != "" && a.Fingerprint != "" && rec.Fingerprint != a.Fingerprint {
+	if rec.Status != StatusNew && !a.recognises(rec) {
 		return a.keyReuse()
 	}
 	switch rec.Status {
@@ -236,13 +235,13 @@ func (c *Consumer) runHandler(ctx context.Context, a *Attempt, f func() error) e
 }
 
 // finish writes everything that commits together with the effect.
-func (c *Consumer) finish(ctx context.Context, u *unit, cl Claim, up Update) error {
+func (c *Consumer) finish(ctx context.Context, u *unit, h *held, up Update) error {
 	if out := u.close(); len(out) > 0 {
 		if err := u.tx.Emit(ctx, out...); err != nil {
 			return storeError("emit", err)
 		}
 	}
-	if err := u.tx.Save(ctx, cl, up); err != nil {
+	if err := h.save(ctx, up); err != nil {
 		return storeError("save", err)
 	}
 	if c.engine.ackInTx && u.a.Delivery != nil && u.a.Delivery.AckTx != nil {
@@ -264,11 +263,11 @@ const resolveTimeout = 10 * time.Second
 func (c *Consumer) resolve(ctx context.Context, a *Attempt, token string, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resolveTimeout)
 	defer cancel() // the deadline that broke the commit must not break the read-back
-	var rec Record
+	var now *held
 	for try := 1; ; try++ {
 		err := c.engine.Store.Do(ctx, func(tx Tx) error {
 			var err error
-			if rec, err = tx.Claim(ctx, a.claim(token)); err != nil {
+			if now, err = a.hold(ctx, tx, token); err != nil {
 				return err
 			}
 			return errRollback
@@ -281,9 +280,9 @@ func (c *Consumer) resolve(ctx context.Context, a *Attempt, token string, cause 
 		}
 	}
 	switch {
-	case rec.Status == StatusDone && rec.Token == token:
+	case now.Status == StatusDone && now.Token == token:
 		return nil
-	case rec.Status == StatusDone:
+	case now.Status == StatusDone && a.recognises(now.Record):
 		return errDuplicate
 	default:
 		return fmt.Errorf("%w: commit did not take effect: %s", ErrStore, Summary(cause))

@@ -49,18 +49,18 @@ func (c *Consumer) processExternal(ctx context.Context, a *Attempt) error {
 func (c *Consumer) begin(ctx context.Context, a *Attempt, token string) (Record, error) {
 	var rec Record
 	err := c.engine.Store.Do(ctx, func(tx Tx) error {
-		cl := a.claim(token)
-		var err error
-		if rec, err = tx.Claim(ctx, cl); err != nil {
+		h, err := a.hold(ctx, tx, token)
+		if err != nil {
 			return storeError("claim", err)
 		}
+		rec = h.Record
 		if err := a.admit(rec); err != nil {
 			return err
 		}
 		if rec.Status == StatusStarted && rec.LeaseLeft > 0 {
 			return fmt.Errorf("%w: external call under way", ErrInFlight)
 		}
-		return storeErrorOrNil("save", tx.Save(ctx, cl, Update{
+		return storeErrorOrNil("save", h.save(ctx, Update{
 			Status: StatusStarted, Attempts: a.Prior, Result: rec.Result, Lease: c.Policy.Timeout + leaseGrace,
 		}))
 	})
@@ -73,10 +73,10 @@ func (c *Consumer) begin(ctx context.Context, a *Attempt, token string) (Record,
 // resolveIntent finds out whether the commit of the intent took effect. If it
 // did, the attempt goes on; the call has not begun either way.
 func (c *Consumer) resolveIntent(ctx context.Context, a *Attempt, token string, cause error) error {
-	var now Record
+	var now *held
 	err := c.engine.Store.Do(ctx, func(tx Tx) error {
 		var err error
-		if now, err = tx.Claim(ctx, a.claim(token)); err != nil {
+		if now, err = a.hold(ctx, tx, token); err != nil {
 			return err
 		}
 		return errRollback
@@ -140,12 +140,11 @@ func (c *Consumer) applyResult(ctx context.Context, a *Attempt, token string, re
 	a.result = result
 	ran := false
 	err := c.engine.Store.Do(ctx, func(tx Tx) error {
-		cl := a.claim(token)
-		rec, err := tx.Claim(ctx, cl)
+		h, err := a.hold(ctx, tx, token)
 		if err != nil {
 			return storeError("claim", err)
 		}
-		if rec.Token != token {
+		if h.Token != token {
 			return fmt.Errorf("%w: another attempt has taken over the external call", ErrLeaseLost)
 		}
 		u := &unit{tx: tx, a: a}
@@ -155,7 +154,7 @@ func (c *Consumer) applyResult(ctx context.Context, a *Attempt, token string, re
 			return err
 		}
 		ran = true
-		return c.finish(ctx, u, cl, Update{Status: StatusDone, Attempts: a.Prior + a.Runs + 1, Result: result})
+		return c.finish(ctx, u, h, Update{Status: StatusDone, Attempts: a.Prior + a.Runs + 1, Result: result})
 	})
 	if errors.Is(err, ErrUnknownCommit) {
 		err = c.resolve(ctx, a, token, err)
@@ -181,15 +180,14 @@ func (c *Consumer) release(ctx context.Context, a *Attempt, token string, status
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaseGrace)
 	defer cancel()
 	err := c.engine.Store.Do(ctx, func(tx Tx) error {
-		cl := a.claim(token)
-		rec, err := tx.Claim(ctx, cl)
+		h, err := a.hold(ctx, tx, token)
 		if err != nil {
 			return err
 		}
-		if rec.Token != token {
+		if h.Token != token {
 			return errRollback
 		}
-		return tx.Save(ctx, cl, Update{Status: status, Attempts: rec.Attempts, Result: result, LastError: Summary(cause)})
+		return h.save(ctx, Update{Status: status, Attempts: h.Attempts, Result: result, LastError: Summary(cause)})
 	})
 	if err != nil && !errors.Is(err, errRollback) {
 		c.engine.Logger.Warn("idem: could not record the state of an external call", "consumer", c.Name, "error", Summary(err))

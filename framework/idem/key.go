@@ -23,8 +23,24 @@ type KeyRecipe struct {
 	// Parts are read in order; all must be present.
 	Parts []KeyPart
 	// Version must be raised when Parts change: keys of different versions
-	// never match. 0 means 1.
+	// never match, except for those of Previous. 0 means 1.
 	Version int
+	// Previous are the recipes of earlier versions, for as long as their keys are
+	// remembered ([Operation.Retention]) after the last program that uses them
+	// has stopped. A message is looked up under all its keys, so one that was
+	// processed under an older recipe is a duplicate, also while both versions
+	// of the program run side by side. A message that an older recipe has no key
+	// for is looked up under the others.
+	//
+	// A message that was first seen under an older recipe, and is retried or
+	// replayed, goes by its old key to the end: third parties know it by that.
+	//
+	// A record found under an older key counts only if its fingerprint is the
+	// message's, so messages that a coarser recipe took for the same are told
+	// apart. Hence leave [Operation.Fingerprint] as it is while there are
+	// previous recipes; with Fingerprint.None the key alone counts. Messages that
+	// share an older key wait for each other while they are processed.
+	Previous []KeyRecipe
 }
 
 // KeyPart is one source of a key: a header or a JSON pointer (RFC 6901) into
@@ -64,8 +80,20 @@ func (r KeyRecipe) Validate() error {
 		problem := checkPointer(p.Pointer)
 		e.check(problem == "", field+".pointer", "%s, is %q", problem, p.Pointer)
 	}
+	last := r.version()
+	for i, p := range r.Previous {
+		field := fmt.Sprintf("previous[%d]", i)
+		if err := p.Validate(); err != nil {
+			e = append(e, fmt.Errorf("%s: %w", field, err))
+		}
+		e.check(len(p.Previous) == 0, field+".previous", "must be empty: list every recipe in one list")
+		e.check(p.version() < last, field+".version", "must be below that of the recipe before it, which is %d, is %d: newest first", last, p.version())
+		last = p.version()
+	}
 	return e.join()
 }
+
+func (r KeyRecipe) version() int { return max(r.Version, 1) }
 
 // extract reads the key of a message. Its error wraps [ErrMissingKey], names
 // the part, and wraps errNotJSON when that is why.

@@ -21,53 +21,83 @@ import (
 // The outcome it returns is Duplicate when another attempt completed the key
 // meanwhile. Until it returns nil nothing has happened.
 func (c *Consumer) Record(ctx context.Context, a *Attempt, o Outcome, cause error, copyAfter time.Duration) (Outcome, error) {
-	if a.Key == "" && o.Kind != Dead && o.Kind != Discard { // nothing to remember it by
+	givenUp := o.Kind == Dead || o.Kind == Discard
+	if a.Key == "" && !givenUp { // nothing to remember it by
 		if copyAfter >= 0 {
 			return o, errors.New("idem: a message without a key cannot be retried by a copy")
 		}
 		return o, nil
 	}
+	if givenUp {
+		o.Reason = a.reasonOf(o, cause)
+	}
+	if a.Key == "" {
+		return o, c.parkApart(ctx, a, o, cause)
+	}
 	result := o
 	err := c.engine.Store.Do(ctx, func(tx Tx) error {
 		result = o
-		var err error
-		if o.Kind == Dead || o.Kind == Discard {
-			result, err = c.park(ctx, tx, a, o, cause)
-		} else {
-			result, err = c.postpone(ctx, tx, a, o, cause, copyAfter)
+		h, err := a.hold(ctx, tx, newToken())
+		if err != nil {
+			return err
 		}
-		return err
+		if err := a.notTakenOver(h.Record); err != nil {
+			return err
+		}
+		switch err := a.admit(h.Record); {
+		case errors.Is(err, errDuplicate):
+			result = Outcome{Kind: Duplicate}
+			return errRollback // as nothing is to be written, the claims must leave nothing
+		case err != nil:
+			return errKeyTaken
+		case givenUp:
+			return c.giveUp(ctx, h, &result, cause)
+		default:
+			return c.postpone(ctx, h, o, cause, copyAfter)
+		}
 	})
-	return result, err
+	switch {
+	case errors.Is(err, errRollback):
+		return result, nil
+	case !errors.Is(err, errKeyTaken):
+		return result, err
+	case !givenUp: // it could run when it was delivered: the key was taken meanwhile
+		cause = a.keyReuse()
+		o = Decide(c.engine.Classify(ctx, cause), 0, c.Policy)
+		o.Reason = ReasonKeyReuse
+	}
+	return o, c.parkApart(ctx, a, o, cause)
 }
 
-func (c *Consumer) postpone(ctx context.Context, tx Tx, a *Attempt, o Outcome, cause error, copyAfter time.Duration) (Outcome, error) {
-	cl := a.claim(newToken())
-	rec, err := tx.Claim(ctx, cl)
-	if err != nil {
-		return o, err
+// errKeyTaken: the record is another message's and stays as it is.
+var errKeyTaken = errors.New("idem: key belongs to another message")
+
+// reasonOf is the reason of a message that is given up.
+func (a *Attempt) reasonOf(o Outcome, cause error) string {
+	if undecodable := (*decodeError)(nil); errors.As(cause, &undecodable) {
+		return ReasonUndecodable
 	}
-	if err := a.notTakenOver(rec); err != nil {
-		return o, err
+	if a.reason != "" && o.Kind == Dead || a.reason == ReasonKeyReuse {
+		return a.reason
 	}
-	if err := a.admit(rec); errors.Is(err, errDuplicate) {
-		return Outcome{Kind: Duplicate}, nil
-	} else if err != nil { // the key was taken by other content meanwhile
-		return c.park(ctx, tx, a, Outcome{Kind: Dead, Reason: ReasonKeyReuse}, err)
-	}
-	attempts := rec.Attempts + a.Runs
+	return o.Reason
+}
+
+func (c *Consumer) postpone(ctx context.Context, h *held, o Outcome, cause error, copyAfter time.Duration) error {
+	a := h.attempt
+	attempts := h.Attempts + a.Runs
 	if o.Kind == Pause { // once the bug is mended the message has all its attempts again
 		attempts = 0
 	}
-	if err := tx.Save(ctx, cl, Update{
-		Status: a.openStatus(rec), Attempts: attempts, LastError: Summary(cause), Result: a.knownResult(rec),
+	if err := h.save(ctx, Update{
+		Status: a.openStatus(h.Record), Attempts: attempts, LastError: Summary(cause), Result: a.knownResult(h.Record),
 	}); err != nil {
-		return o, err
+		return err
 	}
 	if copyAfter >= 0 {
-		return o, tx.Emit(ctx, a.retryCopy(attempts, copyAfter))
+		return h.tx.Emit(ctx, a.retryCopy(attempts, copyAfter))
 	}
-	return o, nil
+	return nil
 }
 
 // knownResult is the result of an external call that must not be repeated.
@@ -101,49 +131,39 @@ func (a *Attempt) openStatus(rec Record) Status {
 	return StatusPending
 }
 
-func (c *Consumer) park(ctx context.Context, tx Tx, a *Attempt, o Outcome, cause error) (Outcome, error) {
-	state, status := DeadLetterParked, StatusDead
+// giveUp marks the key and parks the message.
+func (c *Consumer) giveUp(ctx context.Context, h *held, o *Outcome, cause error) error {
+	a, status := h.attempt, StatusDead
 	if o.Kind == Discard {
-		state, status = DeadLetterDiscarded, StatusDiscarded
+		status = StatusDiscarded
+	} else if a.unknownCall(h.Record) {
+		o.Reason = ReasonUnknownOutcome
 	}
-	if a.reason != "" && o.Kind == Dead || a.reason == ReasonKeyReuse {
-		o.Reason = a.reason
+	if err := h.save(ctx, Update{
+		Status: status, Attempts: h.Attempts + a.Runs, LastError: Summary(cause), Result: a.knownResult(h.Record),
+	}); err != nil {
+		return err
 	}
-	if undecodable := (*decodeError)(nil); errors.As(cause, &undecodable) {
-		o.Reason = ReasonUndecodable
+	return c.park(ctx, h.tx, a, *o, cause, h.Record)
+}
+
+// parkApart parks a message that has no record.
+func (c *Consumer) parkApart(ctx context.Context, a *Attempt, o Outcome, cause error) error {
+	return c.engine.Store.Do(ctx, func(tx Tx) error { return c.park(ctx, tx, a, o, cause, Record{}) })
+}
+
+func (c *Consumer) park(ctx context.Context, tx Tx, a *Attempt, o Outcome, cause error, rec Record) error {
+	state := DeadLetterParked
+	if o.Kind == Discard {
+		state = DeadLetterDiscarded
 	}
 	d := a.deadLetter(o.Reason, state, c.engine.Classify(ctx, cause), cause)
-	if a.Key != "" {
-		cl := a.claim(newToken())
-		rec, err := tx.Claim(ctx, cl)
-		if err != nil {
-			return o, err
-		}
-		if err := a.notTakenOver(rec); err != nil {
-			return o, err
-		}
-		if o.Kind == Dead && a.unknownCall(rec) {
-			o.Reason, d.Reason = ReasonUnknownOutcome, ReasonUnknownOutcome
-		}
-		d.Attempts, d.FirstFailed = rec.Attempts+a.Runs, rec.FirstFailed
-		switch err := a.admit(rec); {
-		case errors.Is(err, errDuplicate):
-			return Outcome{Kind: Duplicate}, nil
-		case err != nil: // the record is another message's and stays as it is
-			d.Attempts, d.FirstFailed = a.Runs, time.Time{}
-		default:
-			if err := tx.Save(ctx, cl, Update{
-				Status: status, Attempts: d.Attempts, LastError: d.Error, Result: a.knownResult(rec),
-			}); err != nil {
-				return o, err
-			}
-		}
-	}
+	d.Attempts, d.FirstFailed = rec.Attempts+a.Runs, rec.FirstFailed
 	stored, err := tx.Park(ctx, d)
 	if err != nil || !stored || o.Kind == Discard || c.DeadLetterTopic == NoDeadLetterTopic {
-		return o, err
+		return err
 	}
-	return o, tx.Emit(ctx, deadLetterCopy(d, c.DeadLetterTopic))
+	return tx.Emit(ctx, deadLetterCopy(d, c.DeadLetterTopic))
 }
 
 func (a *Attempt) deadLetter(reason string, state DeadLetterState, class Class, cause error) DeadLetter {

@@ -1,0 +1,147 @@
+package idem
+
+import (
+	"context"
+	"slices"
+	"strings"
+)
+
+// Whoever knows a message by an older recipe (an earlier version of the
+// program, or one that still runs beside this one) knows it by another key. So
+// a message has several keys: it goes by one of them, and the records of the
+// others, its aliases, say the same for whoever looks there.
+
+// aliasMark begins the token in the record of an alias: whoever finds one looks
+// for the record that the message goes by. Programs of a single recipe write
+// tokens without it.
+const aliasMark = "alias:"
+
+// held are the records of all keys of one message while a transaction holds
+// them. The embedded record is what they say together; its token is bare.
+type held struct {
+	Record
+	tx      Tx
+	attempt *Attempt
+	claims  []Claim  // one for each of the attempt's keys
+	records []Record // as found
+}
+
+// hold claims all keys of the message and lets it go by the right one.
+func (a *Attempt) hold(ctx context.Context, tx Tx, token string) (*held, error) {
+	h := &held{tx: tx, attempt: a, claims: make([]Claim, len(a.keys)), records: make([]Record, len(a.keys))}
+	order := make([]int, len(a.keys))
+	for i, key := range a.keys {
+		order[i] = i
+		h.claims[i] = a.claim(key, token)
+		if i > 0 { // a first guess; a row written with it need not be written again
+			h.claims[i].Token = aliasMark + token
+		}
+	}
+	// One order for everybody, whatever their recipes are, or two could wait for each other.
+	slices.SortFunc(order, func(i, j int) int { return strings.Compare(a.keys[i], a.keys[j]) })
+	for _, i := range order {
+		var err error
+		if h.records[i], err = tx.Claim(ctx, h.claims[i]); err != nil {
+			return nil, err
+		}
+	}
+	h.decide(token)
+	return h, nil
+}
+
+// decide finds the key to go by, and what the records say together.
+func (h *held) decide(token string) {
+	main := h.main()
+	h.attempt.Key = h.attempt.keys[main]
+	h.Record = h.records[main]
+	for i, rec := range h.records {
+		h.claims[i].Token = aliasMark + token
+		if !h.counts(i) {
+			continue
+		}
+		if h.Status == StatusNew {
+			h.Record = rec
+		}
+		if rec.open() && h.open() {
+			h.Attempts = max(h.Attempts, rec.Attempts)
+		}
+	}
+	h.claims[main].Token = token
+	for i, rec := range h.records { // nothing undoes this one
+		if rec.Status == StatusDone && h.counts(i) {
+			h.Record = rec
+			break
+		}
+	}
+	h.Token = strings.TrimPrefix(h.Token, aliasMark)
+}
+
+// main is the key that the message goes by: the first that somebody has
+// processed it under, else its own. When an external call is open under another
+// key, that one: the third party knows the message by it.
+func (h *held) main() int {
+	main := 0
+	for i := range h.records {
+		if h.owned(i) {
+			main = i
+			break
+		}
+	}
+	if !h.records[main].open() && h.records[main].Status != StatusNew {
+		return main
+	}
+	for i, rec := range h.records {
+		if h.owned(i) && rec.urgency() > h.records[main].urgency() {
+			main = i
+		}
+	}
+	return main
+}
+
+// counts reports whether record i was written for this message. The record of a
+// coarser recipe may be another message's.
+func (h *held) counts(i int) bool {
+	return h.records[i].Status != StatusNew && h.attempt.recognises(h.records[i])
+}
+
+// owned reports whether record i was written by somebody for whom the message
+// goes by its key.
+func (h *held) owned(i int) bool { return h.counts(i) && !h.records[i].alias() }
+
+// save writes the update to every record but those of other messages. (A new
+// one cannot be left as it is: the claim has made a row.)
+func (h *held) save(ctx context.Context, up Update) error {
+	for i, rec := range h.records {
+		if rec.Status != StatusNew && !h.counts(i) {
+			continue
+		}
+		if err := h.tx.Save(ctx, h.claims[i], up); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recognises reports whether a record's content is this message's.
+func (a *Attempt) recognises(rec Record) bool {
+	return rec.Fingerprint == "" || a.Fingerprint == "" || rec.Fingerprint == a.Fingerprint
+}
+
+func (r Record) alias() bool { return strings.HasPrefix(r.Token, aliasMark) }
+
+// open reports whether the record lets its message run again.
+func (r Record) open() bool { return r.Status == StatusPending || r.Status == StatusStarted }
+
+// urgency orders records by how much an external call that they tell of binds
+// whoever comes next.
+func (r Record) urgency() int {
+	switch {
+	case r.Status != StatusStarted:
+		return 0
+	case r.LeaseLeft > 0:
+		return 3
+	case r.Result != nil:
+		return 2
+	}
+	return 1
+}
