@@ -3,6 +3,7 @@ package gosrc_test
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -124,12 +125,15 @@ func viaJSON(v any) any {
 	return out
 }
 
-// schemas says that types are compared as well: not before asyncapi reads them
-// with the package schema.
-const schemas = false
+// schemas says whether types are compared as well: not as long as asyncapi has
+// a stand-in for the package schema.
+func schemas() bool {
+	_, err := os.Stat("../asyncapi/stub.go")
+	return err != nil
+}
 
 func typeMeaning(t *model.Type, above []*model.Type) any {
-	if t == nil || !schemas {
+	if t == nil || !schemas() {
 		return nil
 	}
 	for i, a := range above {
@@ -222,5 +226,41 @@ func goField(pick func(...string) string, maybe func(string) string, structs []s
 	default:
 		opt = ",omitzero"
 		return "contract.Optional[" + pick("string", "int64", "State", "[]string", structs[0]) + "]" + tag()
+	}
+}
+
+// What AsyncAPI documents mean is exported without loss, too.
+func TestExportKeepsAsyncAPIContracts(t *testing.T) {
+	const dir = "../../testdata/contracts"
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		t.Run(e.Name(), func(t *testing.T) {
+			root := os.DirFS(filepath.Join(dir, e.Name()))
+			var problems diag.List
+			set := source.NewSet(root, &problems)
+			settings := set.Load("idemgen.yaml", diag.Pos{}).Root
+			text := func(name string) string {
+				if n := settings.Get(name); n != nil {
+					return n.Text
+				}
+				return ""
+			}
+			opt := asyncapi.Options{
+				MessageHeader: text("messageHeader"), AcceptUnknownEnum: text("unknownEnum") == "accept",
+				RejectExtraFields: text("extraFields") == "reject", Defaults: settings.Get("defaults"),
+			}
+			c := asyncapi.Load(set, &problems, text("contract"), opt)
+			if c == nil && !schemas() {
+				t.Skip("the contract takes the package schema")
+			}
+			if c == nil {
+				t.Fatalf("the contract is wrong: %v", problems.Sorted())
+			}
+			opt.Defaults = nil // they are in the operations now
+			same(t, c, reload(t, c, opt), gosrc.Export(c))
+		})
 	}
 }
