@@ -135,7 +135,9 @@ func (l *loader) headers(m *message, p param) {
 			l.problems.Addf(diag.NotAMessage, f.Pos, "use text, a number or a boolean", "header %q is no single value", f.Name)
 		}
 	}
-	m.Headers = typ
+	if ok {
+		m.Headers = typ
+	}
 }
 
 // typeNamed is the declaration that a parameter names, or nil.

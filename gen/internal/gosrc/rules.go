@@ -37,7 +37,8 @@ func (t *typeReader) apply(r rule, name string, typ *model.Type, ok bool) (*mode
 	if slices.Contains(ruleNames, name) && !r.hasValue && name != "key" && name != "uniqueItems" {
 		return typ, t.badRule(r.pos, "write "+r.name+"=…", "%s needs a value", r.name)
 	}
-	out, why := typ, ""
+	out := typ
+	var why string
 	switch name {
 	case "min", "max", "exclusiveMin", "exclusiveMax", "multipleOf":
 		why = bound(r, name, typ)
