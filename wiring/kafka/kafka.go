@@ -5,6 +5,7 @@ import (
 	"github.com/google/wire"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/idem-go/idem/framework/idemsql"
 	"github.com/idem-go/idem/wiring"
 	"github.com/idem-go/idem/wiring/internal/kafkaparts"
 	"github.com/idem-go/idem/wiring/internal/pgstore"
@@ -14,6 +15,8 @@ import (
 type Parts struct {
 	wiring.Parts
 	Pool *pgxpool.Pool
+	// SQL is the same database for handlers: it takes part in their unit of work.
+	SQL idemsql.DB
 }
 
 // Set provides Parts for a context, an idem.Config and wiring.Options.

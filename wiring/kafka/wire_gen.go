@@ -58,9 +58,11 @@ func Build(ctx context.Context, cfg idem.Config, o wiring.Options) (*Parts, func
 		DeadLetters: service,
 		Breakers:    breakers,
 	}
+	db := pgstore.NewSQL(pool)
 	kafkaParts := &Parts{
 		Parts: parts,
 		Pool:  pool,
+		SQL:   db,
 	}
 	return kafkaParts, func() {
 		cleanup3()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/wire"
 
+	"github.com/idem-go/idem/framework/idemsql"
 	"github.com/idem-go/idem/wiring"
 	"github.com/idem-go/idem/wiring/internal/kafkaparts"
 	"github.com/idem-go/idem/wiring/internal/sqlitestore"
@@ -15,6 +16,8 @@ import (
 type Parts struct {
 	wiring.Parts
 	DB *sql.DB
+	// SQL is the same database for handlers: it takes part in their unit of work.
+	SQL idemsql.DB
 }
 
 // Set provides Parts for a context, an idem.Config and wiring.Options.

@@ -56,9 +56,11 @@ func Build(ctx context.Context, cfg idem.Config, o wiring.Options) (*Parts, func
 		DeadLetters: service,
 		Breakers:    breakers,
 	}
+	idemsqlDB := sqlitestore.NewSQL(db)
 	kafkasqliteParts := &Parts{
 		Parts: parts,
 		DB:    db,
+		SQL:   idemsqlDB,
 	}
 	return kafkasqliteParts, func() {
 		cleanup2()

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/idem-go/idem/framework/idem"
+	"github.com/idem-go/idem/framework/idemsql"
 	transport "github.com/idem-go/idem/transports/postgres"
 	"github.com/idem-go/idem/wiring"
 	"github.com/idem-go/idem/wiring/internal/pgstore"
@@ -19,6 +20,8 @@ import (
 type Parts struct {
 	wiring.Parts
 	Pool *pgxpool.Pool
+	// SQL is the same database for handlers: it takes part in their unit of work.
+	SQL idemsql.DB
 }
 
 // Set provides Parts for a context, an idem.Config and wiring.Options.

@@ -57,9 +57,11 @@ func Build(ctx context.Context, cfg idem.Config, o wiring.Options) (*Parts, func
 		DeadLetters: service,
 		Breakers:    breakers,
 	}
+	db := pgstore.NewSQL(pool)
 	postgresParts := &Parts{
 		Parts: parts,
 		Pool:  pool,
+		SQL:   db,
 	}
 	return postgresParts, func() {
 		cleanup3()

@@ -9,6 +9,7 @@ import (
 	"github.com/google/wire"
 
 	"github.com/idem-go/idem/framework/idem"
+	"github.com/idem-go/idem/framework/idemsql"
 	transport "github.com/idem-go/idem/transports/sqlite"
 	"github.com/idem-go/idem/wiring"
 	"github.com/idem-go/idem/wiring/internal/sqlitestore"
@@ -18,6 +19,8 @@ import (
 type Parts struct {
 	wiring.Parts
 	DB *sql.DB
+	// SQL is the same database for handlers: it takes part in their unit of work.
+	SQL idemsql.DB
 }
 
 // Set provides Parts for a context, an idem.Config and wiring.Options.

@@ -55,9 +55,11 @@ func Build(ctx context.Context, cfg idem.Config, o wiring.Options) (*Parts, func
 		DeadLetters: service,
 		Breakers:    breakers,
 	}
+	idemsqlDB := sqlitestore.NewSQL(db)
 	sqliteParts := &Parts{
 		Parts: parts,
 		DB:    db,
+		SQL:   idemsqlDB,
 	}
 	return sqliteParts, func() {
 		cleanup2()

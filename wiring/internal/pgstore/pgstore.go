@@ -11,12 +11,13 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/idem-go/idem/framework/idem"
+	"github.com/idem-go/idem/framework/idemsql"
 	store "github.com/idem-go/idem/framework/store/postgres"
 	"github.com/idem-go/idem/wiring"
 )
 
-// Set provides the pool and the store.
-var Set = wire.NewSet(OpenPool, NewStore, wire.Bind(new(idem.Store), new(*store.Store)))
+// Set provides the pool, the pool as handlers see it, and the store.
+var Set = wire.NewSet(OpenPool, NewSQL, NewStore, wire.Bind(new(idem.Store), new(*store.Store)))
 
 // OpenPool connects to the database of the configuration.
 func OpenPool(ctx context.Context, cfg idem.Config) (*pgxpool.Pool, func(), error) {
@@ -54,6 +55,9 @@ func closePool(pool *pgxpool.Pool) {
 	case <-timer.C:
 	}
 }
+
+// NewSQL makes what handlers use.
+func NewSQL(pool *pgxpool.Pool) idemsql.DB { return store.SQL(pool) }
 
 // NewStore makes the store.
 func NewStore(ctx context.Context, cfg idem.Config, pool *pgxpool.Pool, log *slog.Logger) (*store.Store, func(), error) {

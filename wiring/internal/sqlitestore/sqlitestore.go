@@ -10,13 +10,14 @@ import (
 	"github.com/google/wire"
 
 	"github.com/idem-go/idem/framework/idem"
+	"github.com/idem-go/idem/framework/idemsql"
 	store "github.com/idem-go/idem/framework/store/sqldb"
 	"github.com/idem-go/idem/internal/sqlitedb"
 	"github.com/idem-go/idem/wiring"
 )
 
-// Set provides the database and the store.
-var Set = wire.NewSet(OpenDB, NewStore, wire.Bind(new(idem.Store), new(*store.Store)))
+// Set provides the database, the database as handlers see it, and the store.
+var Set = wire.NewSet(OpenDB, NewSQL, NewStore, wire.Bind(new(idem.Store), new(*store.Store)))
 
 // OpenDB opens the file of the configuration, making it if it is missing.
 func OpenDB(cfg idem.Config, log *slog.Logger) (*sql.DB, func(), error) {
@@ -29,6 +30,9 @@ func OpenDB(cfg idem.Config, log *slog.Logger) (*sql.DB, func(), error) {
 	}
 	return db, wiring.CloseFunc("sqlite", log, db.Close), nil
 }
+
+// NewSQL makes what handlers use.
+func NewSQL(db *sql.DB) idemsql.DB { return store.SQL(db) }
 
 // NewStore makes the store.
 func NewStore(ctx context.Context, db *sql.DB, log *slog.Logger) (*store.Store, error) {
