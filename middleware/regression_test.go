@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -226,4 +227,34 @@ func TestPartsAlone(t *testing.T) {
 	if ran, err := run(breaker, t.Context()); !ran || err != nil {
 		t.Errorf("breaker: ran %v, %v", ran, err)
 	}
+}
+
+// A commit did not take effect, and before anybody knew, a message of other
+// content completed the key: that makes the first one no duplicate.
+func TestUnknownCommitOvertakenByOtherContent(t *testing.T) {
+	var stage atomic.Int32
+	fault := func(p memory.Point) error {
+		lost := p == memory.LostCommit && stage.CompareAndSwap(0, 1)
+		return errIf(lost || p == memory.AtBegin && stage.CompareAndSwap(1, 2), errBlip) // the first read-back fails, too
+	}
+	inBubble(t, benchOptions{fault: fault}, func(b *bench) {
+		release := make(chan struct{})
+		b.handle(idem.Operation{Unordered: true}, func(ctx context.Context, m idem.Message[order]) error {
+			if m.Payload.Total == 10 {
+				<-release
+			}
+			return takeEffect(ctx, m)
+		})
+		b.start()
+		b.publish(order{ID: "1", Total: 10})
+		b.settle(time.Second)
+		b.publish(order{ID: "1", Total: 20})
+		b.settle(time.Second)
+		close(release)
+		b.settle(time.Minute)
+		b.wantEffects(map[string]int64{"1 10": 0, "1 20": 1})
+		if d := b.wantDead(idem.ReasonKeyReuse)[0]; string(d.Payload) != `{"id":"1","total":10}` {
+			t.Errorf("parked %s, want the first message", d.Payload)
+		}
+	})
 }

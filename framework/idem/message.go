@@ -22,7 +22,8 @@ type Info struct {
 	// Consumer is the operation's name.
 	Consumer string
 	// Key is the idempotency key: the same in every delivery, retry and
-	// replay. Hand it to third parties that accept one.
+	// replay, also when the recipe has changed in between and names the older
+	// one in KeyRecipe.Previous. Hand it to third parties that accept one.
 	Key string
 	// ID is the message id, Topic and Position its first delivery.
 	ID, Topic, Position string
