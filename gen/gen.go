@@ -120,10 +120,7 @@ func (p *project) files(s *settings.Settings, c *model.Contract, operations map[
 	if err != nil {
 		return nil, fmt.Errorf("this is a defect of idemgen: %w", err)
 	}
-	var out []tree.File
-	for _, f := range rendered {
-		out = append(out, tree.File{Path: f.Path, Body: f.Body, Once: f.Owner == render.User, Operation: f.Operation})
-	}
+	out := treeFiles(rendered)
 	if s.KeepDocs {
 		docs, err := p.docs(s, c)
 		if err != nil {
@@ -132,6 +129,14 @@ func (p *project) files(s *settings.Settings, c *model.Contract, operations map[
 		out = append(out, docs...)
 	}
 	return out, nil
+}
+
+func treeFiles(rendered []render.File) []tree.File {
+	out := make([]tree.File, 0, len(rendered))
+	for _, f := range rendered {
+		out = append(out, tree.File{Path: f.Path, Body: f.Body, Once: f.Owner == render.User, Operation: f.Operation})
+	}
+	return out
 }
 
 var errNoConfig = errors.New("run idemgen init to begin a project, or say with -config where it is")

@@ -1,8 +1,10 @@
 package gen
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/idem-go/idem/gen/internal/diag"
 	"github.com/idem-go/idem/gen/internal/lock"
+	"github.com/idem-go/idem/gen/internal/scaffold"
 	"github.com/idem-go/idem/gen/internal/settings"
 	"github.com/idem-go/idem/gen/internal/tree"
 )
@@ -26,24 +29,50 @@ type InitOptions struct {
 	// Transports to wire, each once, at least one; the first is the one that
 	// go run takes.
 	Transports []string
-	// Version of the library to require: that of the idemgen that runs.
+	// Version of the library to require: that of the idemgen that runs. If it
+	// is no released one, the project uses the checkout that idemgen is from.
 	Version string
 }
 
-// Init begins a project that runs, and generates its files. It returns what it
-// has written, relative to the folder. The error is one of usage or I/O.
+// Init begins a project and generates its files, and returns those that it has
+// written, relative to the folder. It builds and runs after Prepare. The error
+// is one of usage or I/O.
 func Init(o InitOptions) ([]string, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	files, err := scaffoldFiles(o)
+	rendered, err := scaffold.Files(scaffold.Options{Module: o.Module, Transports: o.Transports, Version: o.Version, Replace: o.checkout()})
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
+	return begin(o.Dir, treeFiles(rendered))
+}
+
+// Prepare does what needs the go command: it resolves the dependencies of a
+// project that Init has begun, and runs Wire. It shows the commands on out,
+// and ends them when the context is cancelled.
+func Prepare(ctx context.Context, o InitOptions, out io.Writer) error {
+	if err := scaffold.Prepare(ctx, o.Dir, o.checkout(), out); err != nil {
+		return fmt.Errorf("the project is written, but does not build yet: %w", err)
+	}
+	return nil
+}
+
+// checkout is the folder of the library's source that the project uses, "" if
+// it uses a released version.
+func (o *InitOptions) checkout() string {
+	if scaffold.Released(o.Version) {
+		return ""
+	}
+	return scaffold.Checkout()
+}
+
+// begin writes the first files of a project, and what follows from them.
+func begin(dir string, files []tree.File) ([]string, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	root, err := os.OpenRoot(o.Dir)
+	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +83,7 @@ func Init(o InitOptions) ([]string, error) {
 	}
 	for _, e := range entries {
 		if !strings.HasPrefix(e.Name(), ".") {
-			return nil, fmt.Errorf("%s is not empty: it has %s; choose another folder", o.Dir, e.Name())
+			return nil, fmt.Errorf("%s is not empty: it has %s; choose another folder", dir, e.Name())
 		}
 	}
 	problems := &diag.List{}
@@ -68,7 +97,7 @@ func Init(o InitOptions) ([]string, error) {
 	if err := plan.Apply(); err != nil {
 		return nil, err
 	}
-	report, err := Generate(Options{Config: filepath.Join(o.Dir, settings.FileName)})
+	report, err := Generate(Options{Config: filepath.Join(dir, settings.FileName)})
 	if err != nil {
 		return nil, err
 	}
@@ -117,6 +146,3 @@ func written(changes ...[]string) []string {
 	slices.Sort(out)
 	return slices.Compact(out)
 }
-
-// scaffoldFiles are the files that a project begins with.
-func scaffoldFiles(InitOptions) ([]tree.File, error) { return nil, errors.New("init is not there yet") }
