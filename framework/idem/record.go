@@ -19,7 +19,8 @@ import (
 //   - Pause: the error; the attempts begin anew.
 //
 // The outcome it returns is Duplicate when another attempt completed the key
-// meanwhile. Until it returns nil nothing has happened.
+// meanwhile, and what the key-reuse policy says when a message with other
+// content has taken it. Until it returns nil nothing has happened.
 func (c *Consumer) Record(ctx context.Context, a *Attempt, o Outcome, cause error, copyAfter time.Duration) (Outcome, error) {
 	givenUp := o.Kind == Dead || o.Kind == Discard
 	if a.Key == "" && !givenUp { // nothing to remember it by

@@ -79,6 +79,24 @@ var claimCases = []testCase{
 		})
 		b.wantStatus(claim("b"), idem.StatusDone)
 	}},
+	{"SaveTellsWhatTheClaimDidNot", func(b *bench) {
+		saved := claim("a")
+		saved.Token, saved.Fingerprint = "t2", "f2"
+		b.do(func(tx idem.Tx) error {
+			for _, k := range []string{"a", "b"} {
+				_, err := tx.Claim(b.ctx, claim(k))
+				b.ok(err)
+			}
+			b.ok(tx.Save(b.ctx, claim("b"), idem.Update{Status: idem.StatusDone, Attempts: 1}))
+			return tx.Save(b.ctx, saved, idem.Update{Status: idem.StatusDone, Attempts: 1})
+		})
+		if r := b.peek(claim("a")); r.Status != idem.StatusDone || r.Token != "t2" || r.Fingerprint != "f2" {
+			b.Errorf("the record is %+v, want what Save was given", r)
+		}
+		if r := b.peek(claim("b")); r.Token != "t1" || r.Fingerprint != "f1" {
+			b.Errorf("the other key's record is %+v", r)
+		}
+	}},
 	{"ServerTimes", func(b *bench) {
 		before := time.Now().Add(-time.Minute)
 		b.save(claim("k"), idem.Update{Status: idem.StatusPending, LastError: "x"})
