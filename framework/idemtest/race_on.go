@@ -1,0 +1,8 @@
+//go:build race
+
+package idemtest
+
+import "time"
+
+// patience is how long something that must happen may take.
+const patience = 30 * time.Second
