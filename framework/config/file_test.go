@@ -128,7 +128,7 @@ log: {level: loud, format: xml}
 		"deep nesting":      {"a: " + strings.Repeat("[", 30), []string{"idem.yaml:1:24: is nested too deeply"}},
 		"deep lists":        {"a:\n" + strings.Repeat("- ", 30), []string{"idem.yaml:2:41: is nested too deeply"}},
 		"many short lists": {"lists:\n" + strings.Repeat("- - [[1]]\n", 30), []string{
-			"idem.yaml:1:1: lists: unknown key (known here: transport, store, topicPrefix, sqlite, postgres, kafka, queue, outbox, drainTimeout, sweepEvery, log, breakers, classify, defaults, consumers)",
+			"idem.yaml:1:1: lists: unknown key (known here: transport, store, topicPrefix, groupPrefix, sqlite, postgres, kafka, queue, outbox, drainTimeout, sweepEvery, log, breakers, classify, defaults, consumers)",
 		}},
 		"a list": {"- a\n", []string{"idem.yaml:1:1: must be a section of keys, is a list"}},
 		"a word": {"hello", []string{"idem.yaml:1:1: must be a section of keys, is a single value"}},

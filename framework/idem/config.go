@@ -24,6 +24,10 @@ type Config struct {
 	// dead letters, such as test. or eu-: up to 60 letters, digits, dots,
 	// underscores and hyphens. Code and contracts leave it out. Empty means none.
 	TopicPrefix string `yaml:"topicPrefix"`
+	// Beginning of the name of every consumer group at the broker, written like
+	// topicPrefix. The records of keys keep the consumers' names. Empty means
+	// none.
+	GroupPrefix string `yaml:"groupPrefix"`
 
 	// SQLite as transport or store.
 	SQLite struct {

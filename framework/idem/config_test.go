@@ -83,7 +83,7 @@ func TestConfigValidate(t *testing.T) {
 	}
 	var c Config
 	c.Transport, c.Store, c.SQLite.Synchronous = "kafak", "kafka", "off"
-	c.TopicPrefix = "a b."
+	c.TopicPrefix, c.GroupPrefix = "a b.", "a/"
 	c.Postgres.Schema, c.Postgres.TablePrefix, c.Postgres.MaxConns, c.Postgres.QueueMaxConns = strings.Repeat("x", 64), "1a", -1, 1
 	c.Postgres.ClaimWait = -1
 	c.Kafka.Brokers = []string{"a:1", "a", ":1", "a:0", "a:65536", "[::1]:9092"}

@@ -82,6 +82,10 @@ func (c Config) Apply(op Operation) Operation {
 // adds the prefix by itself.
 func (c Config) Topic(name string) string { return c.TopicPrefix + name }
 
+// Group returns the consumer group of a consumer at the broker: GroupPrefix and
+// name.
+func (c Config) Group(name string) string { return c.GroupPrefix + name }
+
 // Classifier returns the classifier with the rules of Classify.
 func (c Config) Classifier() Classifier {
 	var rules []Rule

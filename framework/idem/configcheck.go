@@ -32,7 +32,9 @@ func (c Config) Validate() error {
 	e.oneOf("transport", c.Transport, nameSQLite, namePostgres, nameKafka, nameMemory)
 	e.oneOf("store", c.Store, nameSQLite, namePostgres, nameMemory)
 	e.oneOf("sqlite.synchronous", c.SQLite.Synchronous, "full", "normal")
-	e.check(c.TopicPrefix == "" || len(c.TopicPrefix) <= 60 && validName(c.TopicPrefix), "topicPrefix", "must be at most 60 letters, digits, '.', '_' or '-'")
+	for path, prefix := range map[string]string{"topicPrefix": c.TopicPrefix, "groupPrefix": c.GroupPrefix} {
+		e.check(prefix == "" || len(prefix) <= 60 && validName(prefix), path, "must be at most 60 letters, digits, '.', '_' or '-'")
+	}
 	c.checkPostgres(&e)
 	c.checkKafka(&e)
 	e.least("queue.lease", c.Queue.Lease, 50*time.Millisecond)

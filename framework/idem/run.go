@@ -177,7 +177,7 @@ func (a *App) subscribe(ctx context.Context, c *Consumer) (opened []subscription
 		return nil, err
 	}
 	sub, err := a.cfg.Transport.Subscriber(SubscriberConfig{
-		Group: c.Name, Concurrency: c.Concurrency, Ordered: !c.Unordered, Gate: c.Gate, Logger: a.log,
+		Group: a.cfg.Config.Group(c.Name), Concurrency: c.Concurrency, Ordered: !c.Unordered, Gate: c.Gate, Logger: a.log,
 	})
 	if err != nil {
 		return nil, err
