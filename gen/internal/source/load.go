@@ -29,6 +29,7 @@ type Set struct {
 	root     fs.FS
 	problems *diag.List
 	files    map[string]*File // nil: could not be read, and that was reported
+	derefs   map[*Node]*Node  // what reference objects stand for; nil: that was reported
 	bytes    int
 	nodes    int
 	paths    int // bytes
@@ -36,7 +37,7 @@ type Set struct {
 
 // NewSet returns an empty set that reports to problems.
 func NewSet(root fs.FS, problems *diag.List) *Set {
-	return &Set{root: root, problems: problems, files: map[string]*File{}}
+	return &Set{root: root, problems: problems, files: map[string]*File{}, derefs: map[*Node]*Node{}}
 }
 
 // Load reads the file with the given name, relative to the root; from is the
@@ -142,21 +143,28 @@ func (s *Set) Lines(name string) []string {
 // that it stands for, or nil after reporting what is wrong. A node without
 // $ref is returned as it is.
 func (s *Set) Deref(n *Node) *Node {
+	var chain []*Node
+	end := n
 	seen := map[*Node]bool{}
-	for first := n; ; {
-		ref := n.Field("$ref")
-		if ref == nil {
-			return n
+	for end != nil && end.Field("$ref") != nil {
+		if known, ok := s.derefs[end]; ok {
+			end = known
+			break
 		}
-		if seen[n] {
-			s.problems.Addf(diag.RefLoop, first.Get("$ref").Pos, "let one of them be the definition itself", "$ref %q leads back to itself", clip(first.Get("$ref").Text))
-			return nil
+		if seen[end] {
+			ref := n.Get("$ref")
+			s.problems.Addf(diag.RefLoop, ref.Pos, "let one of them be the definition itself", "$ref %q leads back to itself", clip(ref.Text))
+			end = nil
+			break
 		}
-		seen[n] = true
-		if n = s.Target(ref.Value); n == nil {
-			return nil
-		}
+		seen[end] = true
+		chain = append(chain, end)
+		end = s.Target(end.Get("$ref"))
 	}
+	for _, link := range chain { // also of a circle, which is reported once
+		s.derefs[link] = end
+	}
+	return end
 }
 
 // Target returns the node that the value of a $ref points to, or nil after

@@ -117,4 +117,6 @@ func (n *Node) at(pointer string) (*Node, bool) {
 }
 
 // Escape writes a name as a token of a JSON pointer.
-func Escape(name string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(name) }
+func Escape(name string) string { return escaper.Replace(name) }
+
+var escaper = strings.NewReplacer("~", "~0", "/", "~1")
