@@ -27,7 +27,7 @@ func (r *renderer) qualify(goType string) string {
 
 // handlerFiles names the handlers, their constructors and files.
 func (r *renderer) handlerFiles() []handlerFile {
-	taken := map[string]bool{"Set": true, "CreateTables": true}
+	taken := map[string]bool{"Set": true, "Input": true, "CreateTables": true}
 	for _, o := range r.ops {
 		taken["New"+o.GoName] = true
 	}

@@ -68,7 +68,10 @@ func (r *renderer) program() {
 }
 
 func (r *renderer) openImports(list []transport) imports {
-	use := imports{"context": std, library + "/framework/idem": "", library + "/framework/idemsql": "", library + "/wiring": ""}
+	use := imports{
+		"context": std, library + "/framework/idem": "", library + "/framework/idemsql": "", library + "/wiring": "",
+		r.importPath(r.settings.Handlers): r.handling,
+	}
 	for _, t := range list {
 		use[r.importPath(path.Join(r.settings.Wiring, t.Name))] = t.Name
 	}

@@ -80,7 +80,7 @@ func TestFiles(t *testing.T) {
 		"idem.yaml",
 		"internal/lojamsg/messages_gen.go", "internal/lojamsg/operations_gen.go",
 		"main.go", "samples_gen.go", "send.go", "transport_all_gen.go", "transport_kafka_gen.go", "transport_sqlite_gen.go",
-		"wiring/kafka/register_gen.go", "wiring/kafka/wire.go", "wiring/sqlite/register_gen.go", "wiring/sqlite/wire.go",
+		"wiring/kafka/providers.go", "wiring/kafka/register_gen.go", "wiring/kafka/wire.go", "wiring/sqlite/providers.go", "wiring/sqlite/register_gen.go", "wiring/sqlite/wire.go",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

@@ -18,6 +18,8 @@ type transport struct {
 	Overrides []string
 	// Transport and Store are the configuration's names.
 	Transport, Store string
+	// Handlers is the name of the handlers' package where it is imported.
+	Handlers string
 }
 
 func transports() []transport {
@@ -39,6 +41,7 @@ func (r *renderer) chosen() []transport {
 			continue
 		}
 		t := transports()[i]
+		t.Handlers = r.handling
 		t.Overrides = []string{"transport=" + t.Transport}
 		if t.Transport == "kafka" {
 			t.Overrides = append(t.Overrides, "store="+t.Store)
@@ -54,8 +57,8 @@ func (r *renderer) wiring() {
 		folder := path.Join(r.settings.Wiring, t.Name)
 		data := struct {
 			transport
-			Msgs, Handlers string
-		}{t, r.msgs, r.handling}
+			Msgs string
+		}{t, r.msgs}
 		r.goFile(goFile{
 			path: path.Join(folder, "wire.go"), source: r.contract.Source, build: "wireinject", pkg: t.Name,
 			imports: imports{
@@ -65,7 +68,7 @@ func (r *renderer) wiring() {
 		})
 		use := imports{
 			"context": std, "github.com/google/wire": "", library + "/framework/idem": "", library + "/framework/idemsql": "", library + "/wiring": "",
-			library + "/wiring/" + t.Package: "", r.importPath(r.settings.Messages): r.msgs,
+			library + "/wiring/" + t.Package: "", r.importPath(r.settings.Handlers): r.handling, r.importPath(r.settings.Messages): r.msgs,
 		}
 		if t.Name == "memory" {
 			use["errors"] = std
@@ -74,6 +77,11 @@ func (r *renderer) wiring() {
 			path: path.Join(folder, "register_gen.go"), source: r.contract.Source, pkg: t.Name,
 			doc:     "Package " + t.Name + " assembles the application on " + t.On + ".",
 			imports: use, template: "register.tmpl", data: data,
+		})
+		r.goFile(goFile{
+			path: path.Join(folder, "providers.go"), owner: User, pkg: t.Name,
+			imports:  imports{"github.com/google/wire": "", r.importPath(r.settings.Handlers): r.handling},
+			template: "providers.tmpl", data: data,
 		})
 	}
 }
