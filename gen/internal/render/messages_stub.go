@@ -34,6 +34,9 @@ func Messages(c *model.Contract, pkg string) ([]byte, error) {
 		default:
 			fmt.Fprintf(&b, "\n// %s is generated.\ntype %s %s\n", t.Name, t.Name, goType(&model.Type{Kind: t.Kind, Unsigned: t.Unsigned, Elem: t.Elem, ElemNullable: t.ElemNullable}))
 		}
+		if t.Name == "" {
+			continue
+		}
 		fmt.Fprintf(&b, "\n// Validate is a stand-in.\nfunc (m %s) Validate() error { return nil }\n", t.Name)
 	}
 	return format.Source([]byte(b.String()))

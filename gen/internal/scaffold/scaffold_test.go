@@ -11,11 +11,15 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+	"go.uber.org/goleak"
 
 	"github.com/idem-go/idem/gen"
 	"github.com/idem-go/idem/gen/internal/render"
 	"github.com/idem-go/idem/gen/internal/scaffold"
+	"github.com/idem-go/idem/internal/testenv"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // begin writes a project and generates its code.
 func begin(t *testing.T, o scaffold.Options) string {
@@ -84,9 +88,10 @@ func TestProjectRuns(t *testing.T) {
 	for _, tag := range []string{"kafka", "postgres"} {
 		run(t, dir, "go", "build", "-tags", tag, "-o", os.DevNull, ".")
 	}
+	want := append(servers(t), "TestProgram/sqlite", "TestFaturarGold", "TestFaturarGold/race")
 	tested := run(t, dir, "go", "test", "-v", "./...")
-	for _, want := range []string{"--- PASS: TestFaturarGold", "--- PASS: TestProgram/sqlite"} {
-		if !strings.Contains(tested, want) {
+	for _, want := range want {
+		if want = "--- PASS: " + want; !strings.Contains(tested, want) {
 			t.Errorf("go test does not say %q:\n%s", want, tested)
 		}
 	}
@@ -97,12 +102,31 @@ func TestProjectRuns(t *testing.T) {
 	if after := mustRead(t, filepath.Join(dir, "go.mod")); after != before {
 		t.Errorf("go mod tidy changes go.mod:\n%s\nwas\n%s", after, before)
 	}
+	tryProgram(t, dir)
 	// Linking two transports at once must not compile: each is the program's only one.
 	cmd := exec.CommandContext(t.Context(), "go", "build", "-tags", "kafka,postgres", "-o", os.DevNull, ".")
 	cmd.Dir = dir
 	if got, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(got), "open redeclared") {
 		t.Errorf("-tags kafka,postgres: %v\n%s", err, got)
 	}
+}
+
+// servers tells the project's tests where there are real ones, and returns
+// the tests that then must pass.
+func servers(t *testing.T) []string {
+	t.Helper()
+	var tests []string
+	if os.Getenv("IDEM_TEST_POSTGRES") == "" && os.Getenv("IDEM_REQUIRE") == "" {
+		return nil
+	}
+	t.Setenv("POSTGRES_DSN", testenv.Postgres(t))
+	tests = append(tests, "TestProgram/postgres")
+	if brokers, real := testenv.Kafka(t); real {
+		t.Setenv("KAFKA_BROKERS", strings.Join(brokers, ","))
+		t.Setenv("IDEM_TOPIC_PREFIX", testenv.Topic(t)+".")
+		tests = append(tests, "TestProgram/kafka")
+	}
+	return tests
 }
 
 func mustRead(t *testing.T, name string) string {
