@@ -60,14 +60,14 @@ func tryProgram(t *testing.T, dir string) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	var done, invalid bool
+	var done, invalid, told bool
 	var log strings.Builder
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
 		log.WriteString(lines.Text() + "\n")
 		done = done || strings.Contains(lines.Text(), "event_id=p1 ") && strings.Contains(lines.Text(), "outcome=done")
 		invalid = invalid || strings.Contains(lines.Text(), "event_id=p2 ") && strings.Contains(lines.Text(), "outcome=dead_letter")
-		if done && invalid {
-			_ = cmd.Process.Signal(os.Interrupt)
+		if done && invalid && !told { // a second interrupt would kill it
+			told = cmd.Process.Signal(os.Interrupt) == nil
 		}
 	}
 	if err := cmd.Wait(); err != nil || !done || !invalid {
