@@ -36,10 +36,14 @@ func (s *stage) wantEffect(m Message, want int, happened string, usually meaning
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.Errorf("%s: %s\n\twhat happened: %s%s", happened, counted(got, want), s.story(), s.remarks())
-	if hint != "" {
-		s.Logf("usually: %s", hint)
+	s.Errorf("%s: %s\n\twhat happened: %s%s%s", happened, counted(got, want), s.story(), s.remarks(), usual(hint))
+}
+
+func usual(hint string) string {
+	if hint == "" {
+		return ""
 	}
+	return "\n\tusually: " + hint
 }
 
 func counted(got, want int) string {

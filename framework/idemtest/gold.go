@@ -26,7 +26,7 @@ import (
 // race and expiry also the concurrency and the retention.
 func Gold[T, H any](t *testing.T, world func(*testing.T) *World, op idem.Operation, fixture func(*testing.T, *World) Fixture[H], handler func(H) idem.Handler[T]) {
 	t.Helper()
-	gold(t, subject{op: op, raw: isRaw[T](), open: func(t *testing.T) (*World, probes, register) {
+	gold(t, subject{op: op, contract: contractOf[T](), open: func(t *testing.T) (*World, probes, register) {
 		t.Helper()
 		w := world(t)
 		f := fixture(t, w)
@@ -43,7 +43,7 @@ func Gold[T, H any](t *testing.T, world func(*testing.T) *World, op idem.Operati
 //	lostresult  the call was made and its result is lost
 func GoldExternal[T, R, H any](t *testing.T, world func(*testing.T) *World, op idem.Operation, fixture func(*testing.T, *World) Fixture[H], handler func(H) idem.External[T, R]) {
 	t.Helper()
-	gold(t, subject{op: op, external: true, raw: isRaw[T](), open: func(t *testing.T) (*World, probes, register) {
+	gold(t, subject{op: op, external: true, contract: contractOf[T](), open: func(t *testing.T) (*World, probes, register) {
 		t.Helper()
 		w := world(t)
 		f := fixture(t, w)

@@ -15,7 +15,7 @@ type logBook struct {
 }
 
 func (l *logBook) logger() *slog.Logger {
-	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelInfo, ReplaceAttr: leaveOut}))
+	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: leaveOut}))
 }
 
 // leaveOut drops what makes lines long and tells nothing here.
@@ -30,11 +30,18 @@ func leaveOut(_ []string, a slog.Attr) slog.Attr {
 func (l *logBook) Write(line []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.lines = append(l.lines, strings.TrimSuffix(string(line), "\n"))
+	text := strings.TrimSuffix(string(line), "\n")
+	if len(text) > longest {
+		text = strings.ToValidUTF8(text[:longest], "") + "…"
+	}
+	l.lines = append(l.lines, text)
 	return len(line), nil
 }
 
-const lastLines = 12
+const (
+	lastLines = 12
+	longest   = 300 // bytes of a line: a stack trace is no help here
+)
 
 // show prints the last lines.
 func (l *logBook) show(t *testing.T) {

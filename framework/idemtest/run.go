@@ -2,7 +2,6 @@ package idemtest
 
 import (
 	"context"
-	"reflect"
 	"sync"
 
 	"github.com/idem-go/idem/framework/idem"
@@ -129,6 +128,3 @@ func watchExternal[T, R any](h idem.External[T, R], s *stage) idem.External[T, R
 	}
 	return w
 }
-
-// isRaw reports whether T takes any payload as it is.
-func isRaw[T any]() bool { return reflect.TypeFor[T]() == reflect.TypeFor[[]byte]() }

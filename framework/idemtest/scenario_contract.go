@@ -14,6 +14,34 @@ import (
 	"github.com/idem-go/idem/framework/idem"
 )
 
+// contract says what a payload type by itself thinks of a payload; nil where it
+// cannot be asked.
+type contract func(payload []byte) error
+
+// contractOf asks T as generated code and hand-written types are made: by
+// UnmarshalJSON and Validate. A T that decodes itself needs the headers, too.
+func contractOf[T any]() contract {
+	if _, itself := any(new(T)).(idem.MessageDecoder); itself {
+		return nil
+	}
+	return func(payload []byte) error {
+		v := new(T)
+		if _, raw := any(v).(*[]byte); raw {
+			return nil
+		}
+		if err := json.Unmarshal(payload, v); err != nil {
+			return err
+		}
+		if val, ok := any(v).(interface{ Validate() error }); ok {
+			return val.Validate()
+		}
+		if val, ok := any(*v).(interface{ Validate() error }); ok {
+			return val.Validate()
+		}
+		return nil
+	}
+}
+
 // invalid: what breaks the contract becomes a dead letter before the handler
 // sees it. Which members the contract insists on is the contract's business: a
 // message that it lets pass must reach the handler.
@@ -34,38 +62,47 @@ func (s *stage) invalid() {
 		s.mu.Lock()
 		ran := reached[sp.id]
 		s.mu.Unlock()
+		var broken error
+		if s.contract != nil {
+			broken = s.contract(sp.body(s.T))
+		}
 		switch {
-		case e.outcome.Kind == idem.Done && ran && (!sp.hopeless || s.raw):
+		case ran && broken != nil:
+			s.Errorf("%s: the handler was called, although the contract says: %v", sp.what, broken)
+		case ran && e.outcome.Kind == idem.Done:
 			accepted = append(accepted, sp.what)
-		case e.outcome.Kind == idem.Done && sp.hopeless:
-			s.Errorf("%s: the message was accepted", sp.what)
 		case ran:
 			s.Errorf("%s: the handler was called, and the message ended as %q (error: %v)", sp.what, e.outcome.Kind, e.err)
+		case s.contract != nil && broken == nil && sp.json:
+			s.Errorf("%s: the message was refused, although the contract accepts it (error: %v)", sp.what, e.err)
 		default:
 			refused++
 			s.wantLetter(sp.id, idem.DeadLetterParked, sp.what, idem.ReasonInvalid, idem.ReasonUndecodable)
 		}
 	}
-	s.Logf("the contract refuses %d of %d spoilt messages; it accepts: %s", refused, len(spoilt), strings.Join(accepted, ", "))
+	if len(accepted) == 0 {
+		accepted = []string{"none"}
+	}
+	s.Logf("the contract refuses %d of %d spoilt messages; those that it accepts: %s", refused, len(spoilt), strings.Join(accepted, ", "))
 }
 
 // spoilt is a message with one thing wrong.
 type spoilt struct {
 	Message
 	id, what string
-	hopeless bool // no contract may accept it
+	json     bool // the payload is still JSON, so that the key can be read
 }
 
 // spoil makes every spoilt message, each from a sample of its own.
 func (s *stage) spoil() (out []spoilt) {
 	n := 0
 	next := func() Message { n++; return s.sample(100 + n) }
-	add := func(what string, hopeless bool, change func(Message) []byte) {
+	add := func(what string, json bool, change func(Message) []byte) {
 		m := next()
 		m.Payload = change(m)
-		out = append(out, spoilt{m, fmt.Sprintf("spoilt-%d", n), what, hopeless})
+		out = append(out, spoilt{m, fmt.Sprintf("spoilt-%d", n), what, json})
 	}
-	add("the payload is cut off", true, func(m Message) []byte { return []byte("{" + string(m.body(s.T))) })
+	add("the payload is not JSON", false, func(m Message) []byte { return []byte("{" + string(m.body(s.T))) })
 	members, ok := s.members(s.sample(0))
 	if !ok {
 		return out
@@ -75,9 +112,9 @@ func (s *stage) spoil() (out []spoilt) {
 		if inKey[name] {
 			continue
 		}
-		add(fmt.Sprintf("member %q is missing", name), false, func(m Message) []byte { return s.without(m, name, nil) })
+		add(fmt.Sprintf("member %q is missing", name), true, func(m Message) []byte { return s.without(m, name, nil) })
 		other := otherType(members[name])
-		add(fmt.Sprintf("member %q is %s", name, other), false, func(m Message) []byte { return s.without(m, name, other) })
+		add(fmt.Sprintf("member %q is %s", name, other), true, func(m Message) []byte { return s.without(m, name, other) })
 	}
 	return out
 }

@@ -35,6 +35,9 @@ func (s *stage) duplicate() {
 		missing: meansLost + "; or the probe does not count what this handler writes",
 		extra:   "the handler does its work more than once in one run, or the probe counts what belongs to other messages",
 	})
+	if s.Failed() {
+		return
+	}
 	s.publish(a, "a-1", "a-2")
 	s.publish(b, "b-2", "b-1")
 	s.settled()

@@ -66,8 +66,7 @@ func (s *stage) failFirst(what string, fail func(context.Context, func(context.C
 				s.Fatalf("the fixture's Effect failed: %v", c.err)
 			}
 			if c.n != 0 {
-				s.Errorf("%s: before the second run %s%s", what, counted(c.n, 0), s.remarks())
-				s.Logf("usually: %s", meansOutside)
+				s.Errorf("%s: before the second run %s%s%s", what, counted(c.n, 0), s.remarks(), usual(meansOutside))
 			}
 		default:
 			s.Errorf("%s: there was no second delivery", what)

@@ -20,7 +20,7 @@ import (
 type subject struct {
 	op       idem.Operation
 	external bool
-	raw      bool // the handler takes any payload as it is
+	contract contract
 	open     func(*testing.T) (*World, probes, register)
 }
 
@@ -254,10 +254,13 @@ func (s *stage) await(what string, cond func() bool) {
 
 // trouble tells of the first delivery that failed by the handler's own fault.
 func (s *stage) trouble() string {
-	if s.tolerant {
-		return ""
-	}
 	for _, e := range s.ends {
+		if e.outcome.Kind == idem.Pause {
+			return s.failure(e)
+		}
+		if s.tolerant {
+			continue
+		}
 		if e.err == nil || made(e.err) {
 			continue
 		}
@@ -283,13 +286,17 @@ func (s *stage) story() string {
 	if len(s.ends) == 0 {
 		return "no delivery has ended"
 	}
+	const most = 12
 	var parts []string
-	for _, e := range s.ends[:min(len(s.ends), 40)] {
+	for _, e := range s.ends[:min(len(s.ends), most)] {
 		part := e.message + " → " + string(e.outcome.Kind)
 		if e.err != nil {
 			part += fmt.Sprintf(" (%s: %s)", e.class, idem.Summary(e.err))
 		}
 		parts = append(parts, part)
+	}
+	if more := len(s.ends) - most; more > 0 {
+		parts = append(parts, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(parts, ", ")
 }
