@@ -36,7 +36,7 @@ var (
 
 	// forTests are the packages that exist to be imported by tests.
 	forTests = []string{
-		"./internal/testenv/...", "./internal/depcheck", "./gen/internal/diag/diagtest", "./framework/store/storetest/...",
+		"./internal/testenv/...", "./internal/depcheck", "./internal/mutate", "./gen/internal/diag/diagtest", "./framework/store/storetest/...",
 		"./transports/internal/queue/queuetest/...", "./conformance/...", "./framework/idemtest/...",
 	}
 )
@@ -73,6 +73,11 @@ var rules = []rule{
 	{packages: "./framework/store/postgres", never: concat(kafkaClients, sqliteClients, []string{"github.com/lib/pq/..."}), why: ownClient},
 	{packages: "./framework/store/sqldb/...", never: clients, why: "the program that opens the database chooses the driver"},
 
+	{packages: "./framework/idemsql", imports: []string{}, never: clients, why: "handlers import it, and go with any store"},
+	{
+		packages: "./framework/idemtest", never: concat(kafkaClients, postgresClients),
+		why: "tests of handlers run on SQLite; whoever wants another database brings it",
+	},
 	{packages: "./framework/outbox", imports: concat(watermill, []string{"./framework/idem"}), why: "the relay works with any store and transport"},
 	{packages: "./framework/deadletter", imports: concat(watermill, []string{"./framework/idem"}), why: "dead letters work with any store and transport"},
 	{packages: "./framework/config", imports: []string{"./framework/idem", "github.com/goccy/go-yaml/..."}, why: "a configuration is data; wiring makes something of it"},
@@ -91,7 +96,7 @@ var rules = []rule{
 	{packages: "./wiring/kafkasqlite", never: postgresClients, why: ownProgram},
 
 	{
-		packages: "./examples/pedidos/handlers", imports: []string{"./framework/idem", "./examples/pedidos/loja", "./examples/pedidos/pedidosmsg"},
+		packages: "./examples/pedidos/handlers", imports: []string{"./framework/idem", "./framework/idemsql", "./examples/pedidos/loja", "./examples/pedidos/pedidosmsg"},
 		never: concat(clients, []string{"./transports/...", "./framework/store/..."}),
 		why:   "handlers are the same, byte for byte, on every transport and store",
 	},
