@@ -65,7 +65,7 @@ func Compare(root *os.Root, files []File, was *lock.Lock, problems, warnings *di
 		} else {
 			p.Files = append(p.Files, f.Path)
 		}
-		if err := p.file(f, packages, problems); err != nil {
+		if err := p.file(f, was, packages, problems); err != nil {
 			return nil, err
 		}
 	}
@@ -89,7 +89,7 @@ func distinct(files []File, problems *diag.List) {
 	}
 }
 
-func (p *Plan) file(f File, packages *packages, problems *diag.List) error {
+func (p *Plan) file(f File, was *lock.Lock, packages *packages, problems *diag.List) error {
 	old, mode, err := p.read(f.Path)
 	if errors.Is(err, errNoFile) || errors.Is(err, errInTheWay) {
 		problems.Addf(diag.Foreign, diag.Pos{File: f.Path}, "move it away, or choose another folder in idemgen.yaml", "refusing to overwrite: %s", err)
@@ -101,6 +101,7 @@ func (p *Plan) file(f File, packages *packages, problems *diag.List) error {
 	switch {
 	case old == nil && f.Once && packages.declares(f):
 		delete(p.User, f.Path) // the user has moved it to another file
+	case old == nil && f.Once && f.Operation == "" && written(was, f.Path): // the user has deleted it
 	case old == nil:
 		p.changes = append(p.changes, change{path: f.Path, new: f.Body, mode: 0o644})
 	case f.Once || bytes.Equal(old, f.Body):
@@ -111,6 +112,12 @@ func (p *Plan) file(f File, packages *packages, problems *diag.List) error {
 		p.changes = append(p.changes, change{path: f.Path, old: old, new: f.Body, mode: mode})
 	}
 	return nil
+}
+
+// written reports whether a user's file was written by an earlier run.
+func written(was *lock.Lock, name string) bool {
+	_, ok := was.User[name]
+	return ok
 }
 
 // orphans plans to delete what idemgen has written and no longer would.

@@ -2,6 +2,7 @@ package tree
 
 import (
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -141,6 +142,25 @@ func TestUsersFilesAreWrittenOnce(t *testing.T) {
 	}
 	got := disk(t, root)
 	if got["a/y.go"] != "package a // mine\n" || got["a/foreign.txt"] != "mine too" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// Once is once: a shared file that the user has deleted does not come back, a
+// handler that the contract still has does.
+func TestUserDeletesAFile(t *testing.T) {
+	root := open(t)
+	files := []File{users("send.go", "package main\n", ""), users("a/y.go", "package a\n", "y")}
+	apply(t, root, files...)
+	for _, name := range []string{"send.go", "a/y.go"} {
+		if err := root.Remove(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		apply(t, root, files...)
+	}
+	if got := slices.Sorted(maps.Keys(disk(t, root))); !slices.Equal(got, []string{"a/y.go", lockName}) {
 		t.Errorf("got %q", got)
 	}
 }
