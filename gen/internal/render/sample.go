@@ -261,7 +261,7 @@ func (s *sample) reuse(op *model.Operation, indent string) change {
 	}
 	var found change
 	s.walk(s.message.Payload, s.payload, "", 0, func(t *model.Type, v *value, pointer string) bool {
-		if s.fixed(op, pointer) || !covered(op.Fingerprint, pointer) {
+		if !covered(op.Fingerprint, pointer) {
 			return false
 		}
 		path := tokens(pointer)
@@ -293,15 +293,7 @@ func (s *sample) reuse(op *model.Operation, indent string) change {
 	return found
 }
 
-// fixed reports whether a place must stay as it is: it is part of the key, or
-// says which message it is.
-func (s *sample) fixed(op *model.Operation, pointer string) bool {
-	if d := op.Dispatch; d != nil && d.Pointer == pointer {
-		return true
-	}
-	return slices.ContainsFunc(op.Key, func(k model.KeyPart) bool { return k.Pointer == pointer })
-}
-
+// covered reports whether a fingerprint looks at a place.
 func covered(f model.Fingerprint, pointer string) bool {
 	return len(f.Pointers) == 0 || slices.ContainsFunc(f.Pointers, func(p string) bool {
 		return p == "" || p == pointer || strings.HasPrefix(pointer, p+"/")
