@@ -150,7 +150,7 @@ func TestReasons(t *testing.T) {
 info: {title: t, version: '1'}
 channels: {c: {address: c}}
 operations:
-  o: {action: recieve, channel: {$ref: '#/channels/c'}}
+  o: {action: recv, channel: {$ref: '#/channels/c'}}
 `
 	document := func(text string) document {
 		return document{fsys: fstest.MapFS{"a.yaml": {Data: []byte(text)}}, path: "a.yaml"}
@@ -163,7 +163,7 @@ operations:
 	if !slices.Equal(lines, want) {
 		t.Errorf("got %q, want %q", lines, want)
 	}
-	if lines, err = check(schemas, document(strings.Replace(text, "recieve", "receive", 1))); err != nil || len(lines) > 0 {
+	if lines, err = check(schemas, document(strings.Replace(text, "recv", "receive", 1))); err != nil || len(lines) > 0 {
 		t.Errorf("got %q, %v", lines, err)
 	}
 }
