@@ -261,9 +261,6 @@ func (s *sample) reuse(op *model.Operation, indent string) change {
 	}
 	var found change
 	s.walk(s.message.Payload, s.payload, "", 0, func(t *model.Type, v *value, pointer string) bool {
-		if !covered(op.Fingerprint, pointer) {
-			return false
-		}
 		path := tokens(pointer)
 		name := quoteJSON(path[len(path)-1])
 		for _, other := range others(t, v) {
@@ -291,13 +288,6 @@ func (s *sample) reuse(op *model.Operation, indent string) change {
 		}
 	}
 	return found
-}
-
-// covered reports whether a fingerprint looks at a place.
-func covered(f model.Fingerprint, pointer string) bool {
-	return len(f.Pointers) == 0 || slices.ContainsFunc(f.Pointers, func(p string) bool {
-		return p == "" || p == pointer || strings.HasPrefix(pointer, p+"/")
-	})
 }
 
 // works tries a change out.

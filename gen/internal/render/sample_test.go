@@ -344,6 +344,17 @@ func TestReuse(t *testing.T) {
 			}
 		})
 	}
+	// A number is written as the key of the first message has it.
+	payload.Fields[1].Type, op.Fingerprint = &model.Type{Kind: model.Int}, model.Fingerprint{}
+	payload.Fields = append(payload.Fields[:2:2], payload.Fields[3])
+	if got := sampleOf(&op, 0).reuse(&op, ""); got.new != `"b": false` {
+		t.Errorf("with a number for a key: %+v", got)
+	}
+	op.Key = append(op.Key, model.KeyPart{Pointer: "/b"})
+	if got := sampleOf(&op, 0).reuse(&op, ""); got != (change{}) {
+		t.Errorf("all of it is key: %+v", got)
+	}
+	op.Key = op.Key[:1]
 	payload.Closed, payload.Fields = false, payload.Fields[:2]
 	op.Fingerprint = model.Fingerprint{}
 	if got := sampleOf(&op, 0).reuse(&op, ""); got.new != `{"other": "content",` {
