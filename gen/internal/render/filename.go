@@ -34,6 +34,12 @@ var reserved = map[string]bool{
 // fileNames gives each name a file of its own in the folder of the handlers.
 func fileNames(goNames []string) map[string]string {
 	taken := map[string]bool{"handlers": true, "schema": true, "world": true, "doc": true}
+	for _, device := range []string{"con", "prn", "aux", "nul"} { // Windows has no such files
+		taken[device] = true
+	}
+	for n := range 10 {
+		taken[fmt.Sprintf("com%d", n)], taken[fmt.Sprintf("lpt%d", n)] = true, true
+	}
 	out := map[string]string{}
 	for _, name := range goNames {
 		file := fileName(name)

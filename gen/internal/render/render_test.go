@@ -168,6 +168,15 @@ func TestNamesThatAreTaken(t *testing.T) {
 	if got := files(t, c, settings("sqlite")); !strings.Contains(string(got["handlers/handle_create_tables.go"].Body), "type HandleCreateTables struct") {
 		t.Error(slices.Sorted(maps.Keys(got)))
 	}
+	for _, name := range []string{"Con", "LPT1", "Handlers2", "XTest", "X_linux", "CopiarAmd64", "Doc", "World", "WireGen"} {
+		op.GoName = name
+		file := slices.IndexFunc(slices.Sorted(maps.Keys(files(t, c, settings("sqlite")))), func(file string) bool {
+			return strings.HasPrefix(file, "handlers/") && strings.HasSuffix(file, "_handler.go")
+		})
+		if wanted := name != "Handlers2"; (file >= 0) != wanted {
+			t.Errorf("an operation called %s has a file of a handler's name: %v, want %v", name, file >= 0, wanted)
+		}
+	}
 	// Packages of the project that are called like those that files import.
 	op.ID, op.GoName = "x", "X"
 	s := settings("sqlite")
