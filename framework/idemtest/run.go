@@ -3,6 +3,7 @@ package idemtest
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/idem-go/idem/framework/idem"
 )
@@ -33,14 +34,24 @@ type run struct {
 
 func (r *run) end() { r.once.Do(func() { close(r.returned) }) }
 
-func (r *run) hasReturned() bool {
+// detached is how long a statement from a goroutine other than its handler's is
+// held back, to see whether the handler returns without it.
+const detached = 50 * time.Millisecond
+
+// returnsWithin reports whether the handler has returned, or does so within d.
+func (r *run) returnsWithin(d time.Duration) bool {
+	wait := time.NewTimer(d)
+	defer wait.Stop()
 	select {
 	case <-r.returned:
 		return true
-	default:
+	case <-wait.C:
 		return false
 	}
 }
+
+// inUnit reports whether the run is in a unit of work.
+func (r *run) inUnit() bool { return r.phase == handling || r.phase == applying }
 
 type runKey struct{}
 
@@ -56,10 +67,7 @@ type fault func(ctx context.Context, r *run, work func(context.Context) error) e
 // run runs a part of the handler under the stage's fault.
 func (s *stage) run(ctx context.Context, p phase, info idem.Info, work func(context.Context) error) error {
 	r := s.begin(p, info)
-	if p == handling || p == applying {
-		s.world.db.enter(r)
-		defer s.world.db.leave(r)
-	}
+	s.world.db.enter(r)
 	ctx = context.WithValue(ctx, runKey{}, r)
 	watched := func(ctx context.Context) error {
 		defer r.end()

@@ -164,7 +164,8 @@ func (s *stage) note(f func()) {
 }
 
 func (s *stage) begin(p phase, info idem.Info) *run {
-	r := &run{phase: p, key: info.Key, message: info.ID, n: 1, goroutine: goroutine(), returned: make(chan struct{})}
+	here, _ := goroutine()
+	r := &run{phase: p, key: info.Key, message: info.ID, n: 1, goroutine: here, returned: make(chan struct{})}
 	s.note(func() {
 		for _, other := range s.runs {
 			if other.phase == p && other.key == r.key {

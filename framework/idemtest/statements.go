@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/idem-go/idem/framework/idemsql"
 )
@@ -22,13 +21,13 @@ type statements struct {
 	oneWriter bool
 
 	mu      sync.Mutex
-	units   map[int64]*run // runs in a unit of work, by their goroutine
+	runs    map[int64]*run // by their goroutine; the latest of each
 	outside []string       // writes that a handler made outside its unit of work
 	late    []string       // statements of handlers that had returned
 }
 
 func newStatements(db idemsql.DB, oneWriter bool) *statements {
-	return &statements{db: db, oneWriter: oneWriter, units: map[int64]*run{}}
+	return &statements{db: db, oneWriter: oneWriter, runs: map[int64]*run{}}
 }
 
 var (
@@ -37,35 +36,24 @@ var (
 		"hand the handler's own ctx to the database")
 )
 
-// detached is how long a statement from a goroutine other than its handler's is
-// held back, to see whether the handler returns without it.
-const detached = 50 * time.Millisecond
-
 // allow says whether a statement may run.
 func (s *statements) allow(ctx context.Context, query string) error {
-	here := goroutine()
-	if r := runFrom(ctx); r != nil {
-		if here != r.goroutine {
-			wait := time.NewTimer(detached)
-			defer wait.Stop()
-			select {
-			case <-r.returned:
-			case <-wait.C:
-			}
+	here, parent := goroutine()
+	r := runFrom(ctx)
+	own := r != nil
+	if !own {
+		if !writes(query) {
+			return nil
 		}
-		if r.hasReturned() {
-			s.note(&s.late, query)
-			return errLate
+		if r = s.runOf(here, parent); r == nil { // the test, or a stand-in that the handler knows nothing of
+			return nil
 		}
-		return nil
 	}
-	if !writes(query) {
-		return nil
+	if here != r.goroutine && r.returnsWithin(detached) {
+		s.note(&s.late, query)
+		return errLate
 	}
-	s.mu.Lock()
-	_, inUnit := s.units[here]
-	s.mu.Unlock()
-	if !inUnit {
+	if own || !r.inUnit() {
 		return nil
 	}
 	s.note(&s.outside, query)
@@ -73,6 +61,16 @@ func (s *statements) allow(ctx context.Context, query string) error {
 		return errOutside
 	}
 	return nil
+}
+
+// runOf finds the run whose goroutine is one of the given.
+func (s *statements) runOf(here, parent int64) *run {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r := s.runs[here]; r != nil {
+		return r
+	}
+	return s.runs[parent]
 }
 
 func (s *statements) note(list *[]string, query string) {
@@ -83,17 +81,11 @@ func (s *statements) note(list *[]string, query string) {
 	}
 }
 
-// enter and leave tell that a run has a unit of work.
+// enter makes a run known.
 func (s *statements) enter(r *run) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.units[r.goroutine] = r
-}
-
-func (s *statements) leave(r *run) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.units, r.goroutine)
+	s.runs[r.goroutine] = r
 }
 
 // remarks is what was noticed, for the failures of a test.
@@ -149,12 +141,22 @@ func excerpt(query string) string {
 	return strconv.Quote(q)
 }
 
-// goroutine is the number of the calling one. The run-time library tells it in
-// stack traces only; a test may look there.
-func goroutine() int64 {
-	var buf [64]byte
-	text := strings.TrimPrefix(string(buf[:runtime.Stack(buf[:], false)]), "goroutine ")
-	number, _, _ := strings.Cut(text, " ")
-	n, _ := strconv.ParseInt(number, 10, 64)
+// goroutine returns the numbers of the calling goroutine and of the one that
+// started it. The run-time library tells them in stack traces only; a test may
+// look there.
+func goroutine() (here, parent int64) {
+	buf := make([]byte, 16<<10)
+	text := string(buf[:runtime.Stack(buf, false)])
+	here = numberAfter(text, "goroutine ")
+	if i := strings.LastIndex(text, "created by "); i >= 0 {
+		parent = numberAfter(text[i:], " in goroutine ")
+	}
+	return here, parent
+}
+
+func numberAfter(text, mark string) int64 {
+	_, rest, _ := strings.Cut(text, mark)
+	digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
+	n, _ := strconv.ParseInt(rest[:digits], 10, 64)
 	return n
 }

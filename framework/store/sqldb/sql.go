@@ -73,7 +73,7 @@ func (p pool) Query(ctx context.Context, query string, args ...any) (idemsql.Row
 	if err != nil {
 		return nil, err
 	}
-	rows, err := from.QueryContext(ctx, query, args...)
+	rows, err := from.QueryContext(ctx, query, args...) //nolint:rowserrcheck // the caller reads them
 	if err != nil {
 		return nil, err // not rows, which would be a nil pointer in an interface
 	}

@@ -91,7 +91,7 @@ func everywhere(t *testing.T, f func(t *testing.T, open func(*testing.T) place))
 }
 
 // statements is what handlers write, in one text for all databases.
-func statements(t *testing.T, ctx context.Context, db idemsql.DB) {
+func statements(ctx context.Context, t *testing.T, db idemsql.DB) {
 	t.Helper()
 	const insert = `INSERT INTO things (id, n, note, good, weight) VALUES ($1, $2, $3, $4, $5)`
 	for _, args := range [][]any{{"a", 1, nil, true, 0.5}, {"b", int64(1) << 62, "é\n'$1'", false, -1.25}, {"c", 3, "", true, 0.0}} {
@@ -126,7 +126,7 @@ func statements(t *testing.T, ctx context.Context, db idemsql.DB) {
 	if !errors.Is(err, idemsql.ErrNoRows) || !errors.Is(err, sql.ErrNoRows) {
 		t.Errorf("no row: %v", err)
 	}
-	if got := ids(t, ctx, db); !slices.Equal(got, []string{"a", "b", "c", "d"}) {
+	if got := ids(ctx, t, db); !slices.Equal(got, []string{"a", "b", "c", "d"}) {
 		t.Errorf("the rows are %q", got)
 	}
 	if n, err := db.Exec(ctx, `DELETE FROM things WHERE id = $1`, "d"); err != nil || n != 1 {
@@ -134,7 +134,7 @@ func statements(t *testing.T, ctx context.Context, db idemsql.DB) {
 	}
 }
 
-func ids(t *testing.T, ctx context.Context, db idemsql.DB) (out []string) {
+func ids(ctx context.Context, t *testing.T, db idemsql.DB) (out []string) {
 	t.Helper()
 	rows, err := db.Query(ctx, `SELECT id FROM things ORDER BY id`)
 	if err != nil {
@@ -157,21 +157,21 @@ func TestTheSameTextRunsEverywhere(t *testing.T) {
 	everywhere(t, func(t *testing.T, open func(*testing.T) place) {
 		t.Run("on the pool", func(t *testing.T) {
 			p := open(t)
-			statements(t, t.Context(), p.db)
-			if got := ids(t, t.Context(), p.db); len(got) != 3 {
+			statements(t.Context(), t, p.db)
+			if got := ids(t.Context(), t, p.db); len(got) != 3 {
 				t.Errorf("%q are there", got)
 			}
 		})
 		t.Run("committed with the unit of work", func(t *testing.T) {
 			p := open(t)
 			err := unit(t, p.store, func(ctx context.Context) error {
-				statements(t, ctx, p.db)
-				if got := ids(t, t.Context(), p.db); len(got) != 0 {
+				statements(ctx, t, p.db)
+				if got := ids(t.Context(), t, p.db); len(got) != 0 {
 					t.Errorf("others see %q before the commit", got)
 				}
 				return nil
 			})
-			if got := ids(t, t.Context(), p.db); err != nil || len(got) != 3 {
+			if got := ids(t.Context(), t, p.db); err != nil || len(got) != 3 {
 				t.Errorf("%q are there, %v", got, err)
 			}
 		})
@@ -179,10 +179,10 @@ func TestTheSameTextRunsEverywhere(t *testing.T) {
 			p := open(t)
 			no := errors.New("no")
 			err := unit(t, p.store, func(ctx context.Context) error {
-				statements(t, ctx, p.db)
+				statements(ctx, t, p.db)
 				return no
 			})
-			if got := ids(t, t.Context(), p.db); !errors.Is(err, no) || len(got) != 0 {
+			if got := ids(t.Context(), t, p.db); !errors.Is(err, no) || len(got) != 0 {
 				t.Errorf("%q are there, %v", got, err)
 			}
 		})
@@ -233,7 +233,7 @@ func TestAUnitOfWorkThatHasEnded(t *testing.T) {
 		if _, err := p.db.Exec(kept, `INSERT INTO things (id, n, good, weight) VALUES ($1, 1, true, 1)`, "late"); err == nil {
 			t.Error("a statement after the end of the unit of work passed")
 		}
-		if got := ids(t, t.Context(), p.db); len(got) != 0 {
+		if got := ids(t.Context(), t, p.db); len(got) != 0 {
 			t.Errorf("%q are there", got)
 		}
 	})
@@ -268,7 +268,7 @@ func TestAnotherDatabaseIsRefused(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-				if got := ids(t, t.Context(), here.db); len(got) != 0 {
+				if got := ids(t.Context(), t, here.db); len(got) != 0 {
 					t.Errorf("%q are there", got)
 				}
 			})
