@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Checker collects the rules that a value breaks. The zero value is ready; it
@@ -34,67 +35,40 @@ func (c *Checker) add(p Problem) {
 	c.problems = append(c.problems, p)
 }
 
-// Self is the place of the value itself.
-func (c *Checker) Self() Place { return Place{checker: c, index: -1} }
-
-// At is the place of a member.
-func (c *Checker) At(name string) Place { return Place{checker: c, name: name, index: -1, below: true} }
-
-// Place is a place in a value that is checked.
-type Place struct {
-	checker *Checker
-	up      *Place
-	name    string
-	index   int
-	below   bool // it is a member or element, not the value itself
-}
-
-// Index is the place of an element.
-func (p *Place) Index(i int) Place { return Place{checker: p.checker, up: p, index: i, below: true} }
-
-// Key is the place of a member whose name is the payload's.
-func (p *Place) Key(name string) Place {
-	return Place{checker: p.checker, up: p, name: name, index: -1, below: true}
-}
-
-// Check reports the rule as broken unless ok.
-func (p Place) Check(ok bool, rule string) {
+// Check reports the rule as broken unless ok. The path leads to the value:
+// names of members and indexes of elements, as string and int.
+func (c *Checker) Check(ok bool, rule string, path ...any) {
 	if !ok {
-		p.checker.add(Problem{Pointer: p.pointer(), Rule: rule})
+		c.add(Problem{Pointer: pointer(path), Rule: rule})
 	}
 }
 
-// Missing reports that a value must be there.
-func (p Place) Missing() { p.Check(false, "must be there") }
-
-// Nested takes over what Validate of the value at the place returned.
-func (p Place) Nested(err error) {
+// Nested takes over what Validate of the value at the path returned.
+func (c *Checker) Nested(err error, path ...any) {
 	if err == nil {
 		return
 	}
+	at := pointer(path)
 	var e *Error
 	if !errors.As(err, &e) {
-		p.Check(false, err.Error())
+		c.add(Problem{Pointer: at, Rule: err.Error()})
 		return
 	}
-	at := p.pointer()
-	for _, q := range e.Problems {
-		p.checker.add(Problem{Pointer: at + q.Pointer, Rule: q.Rule})
+	for _, p := range e.Problems {
+		c.add(Problem{Pointer: at + p.Pointer, Rule: p.Rule})
 	}
-	p.checker.more += e.More
+	c.more += e.More
 }
 
-func (p *Place) pointer() string {
-	s := ""
-	if p.up != nil {
-		s = p.up.pointer()
+func pointer(path []any) string {
+	var b strings.Builder
+	for _, step := range path {
+		switch step := step.(type) {
+		case int:
+			b.WriteString("/" + strconv.Itoa(step))
+		case string:
+			b.WriteString(segment(step))
+		}
 	}
-	switch {
-	case !p.below:
-		return s
-	case p.index >= 0:
-		return s + "/" + strconv.Itoa(p.index)
-	default:
-		return s + segment(p.name)
-	}
+	return b.String()
 }

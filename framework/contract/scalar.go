@@ -134,4 +134,3 @@ func (d *Decoder) digits() bool {
 	}
 	return d.pos > from
 }
-

@@ -85,4 +85,3 @@ func (d *Decoder) literal(word string) bool {
 	d.pos += len(word)
 	return true
 }
-
