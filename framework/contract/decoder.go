@@ -63,6 +63,7 @@ func NewDecoder(data []byte) *Decoder {
 // End reports the first error, as an *[Error] that is undecodable, if the
 // value was not as it was read or if anything follows it.
 func (d *Decoder) End() error {
+	d.space()
 	switch {
 	case d.fatal != nil:
 		return d.fatal
