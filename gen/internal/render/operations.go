@@ -226,10 +226,10 @@ func (r *renderer) declaredHeaders() []headersOf {
 // operations renders operations_gen.go.
 func (r *renderer) operations() {
 	data := struct {
-		Operations                                []*operation
-		Emitters                                  []emitter
-		Headers                                   []headersOf
-		Decode, TextAt, ReadHeaders, WriteHeaders bool // helpers that are needed
+		Operations                        []*operation
+		Emitters                          []emitter
+		Headers                           []headersOf
+		TextAt, ReadHeaders, WriteHeaders bool // helpers that are needed
 	}{Operations: r.ops, Emitters: emitters(r.contract), Headers: r.declaredHeaders()}
 	use := imports{library + "/framework/idem": "", "github.com/google/wire": "", "context": std}
 	for _, o := range r.ops {
@@ -240,7 +240,7 @@ func (r *renderer) operations() {
 			use["encoding/json"] = std
 		}
 		if o.Wrapped {
-			data.Decode = true
+			use[contractPath] = ""
 			use["errors"] = std
 			use["encoding/json"] = std
 			data.TextAt = data.TextAt || o.Dispatch != nil && o.Dispatch.Pointer != ""
@@ -251,7 +251,9 @@ func (r *renderer) operations() {
 	}
 	for _, h := range data.Headers {
 		data.ReadHeaders = true
-		data.Decode = data.Decode || h.Payload != ""
+		if h.Payload != "" {
+			use[contractPath] = ""
+		}
 	}
 	for _, e := range data.Emitters {
 		use["fmt"] = std
@@ -266,7 +268,7 @@ func (r *renderer) operations() {
 	if data.ReadHeaders {
 		use["fmt"] = std
 	}
-	if data.Decode || data.TextAt || data.ReadHeaders || data.WriteHeaders {
+	if data.TextAt || data.ReadHeaders || data.WriteHeaders {
 		use["encoding/json"] = std
 	}
 	if len(r.ops) == 0 && len(data.Emitters) == 0 {
