@@ -122,7 +122,7 @@ var badCases = []badCase{
 	{"a message of components", []string{snd, snd + "    messages: [{$ref: «'#/components/messages/emitida'}]\n", emit, "emits: []\n"}, codes(diag.BadMessageRef), "", ""},
 	{"a message twice", []string{snd, snd + "    messages: [{$ref: '#/channels/faturas/messages/emitida'}, {$ref: «'#/channels/faturas/messages/emitida'}]\n"}, codes(diag.BadMessageRef), "twice", ""},
 	{"a message with two names", []string{"emitida: {$ref: '#/components/messages/emitida'}", "«outra: {$ref: '#/components/messages/criado'}"}, codes(diag.MessageName), "", ""},
-	{"two messages with one name", []string{"    emitida:\n      payload", "    emitida:\n      name: «criado\n      payload"}, codes(diag.MessageName), "", ""},
+	{"two messages with one name", []string{"    emitida:\n      payload", "    emitida:\n      name: «criado\n      payload", "    pedido:\n      type: object", "    pedido:\n      «type: object"}, codes(diag.MessageName, diag.NameClash), "", ""},
 	{"a name with spaces", []string{"    emitida:\n      payload", "    emitida:\n      name: «fatura emitida\n      payload"}, codes(diag.MessageName), "", ""},
 	{"no payload", []string{"      payload: {type: object, required: [pedidoId], properties: {pedidoId: {type: string}}}\n", "      «summary: x\n"}, codes(diag.MissingField), "payload", ""},
 	{"Avro", []string{"payload: {type: object, required: [pedidoId], properties: {pedidoId: {type: string}}}", "payload: {schemaFormat: «application/vnd.apache.avro;version=1.9.0, schema: {}}"}, codes(diag.SchemaFormat), "", ""},

@@ -222,7 +222,7 @@ func TestDispatch(t *testing.T) {
 		name, a, b, option string
 		want               *model.Dispatch
 	}{
-		{"header", payload("") + header("kind", "x"), payload("") + header("kind", "y"), "", &model.Dispatch{Header: "kind", Values: []string{"y", "x"}}},
+		{"header", payload(", tipo: {}") + header("kind", "x"), payload(", tipo: {}") + header("kind", "y"), "", &model.Dispatch{Header: "kind", Values: []string{"y", "x"}}},
 		{"header before payload", payload(", tipo: {const: a}") + header("kind", "x"), payload(", tipo: {const: b}") + header("kind", "y"), "", &model.Dispatch{Header: "kind", Values: []string{"y", "x"}}},
 		{"payload", payload(", tipo: {const: a}"), payload(", tipo: {const: b}"), "", &model.Dispatch{Pointer: "/tipo", Values: []string{"b", "a"}}},
 		{"an enum of one", payload(", tipo: {enum: [a]}"), payload(", tipo: {const: b}"), "name", &model.Dispatch{Pointer: "/tipo", Values: []string{"b", "a"}}},

@@ -26,7 +26,7 @@ const (
 
 // Codes returns every code in order.
 func Codes() []Info {
-	out := slices.Concat(codes, asyncapiCodes, idempotencyCodes, goSourceCodes, settingsCodes, treeCodes)
+	out := slices.Concat(codes, asyncapiCodes, idempotencyCodes, schemaCodes, goSourceCodes, settingsCodes, treeCodes)
 	slices.SortFunc(out, func(a, b Info) int {
 		if a.Code < b.Code {
 			return -1

@@ -1,0 +1,332 @@
+package schema
+
+import (
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/idem-go/idem/gen/internal/diag"
+	"github.com/idem-go/idem/gen/internal/model"
+	"github.com/idem-go/idem/gen/internal/names"
+	"github.com/idem-go/idem/gen/internal/source"
+)
+
+// build makes the type of a shape.
+func (b *Builder) build(sh *shape, at place) made {
+	nullable := sh.nullable && !sh.notNull
+	if sh.oneOf != nil {
+		m := b.union(sh, at)
+		m.nullable = m.nullable || nullable
+		return m
+	}
+	if sh.disc != nil {
+		b.problems.Addf(diag.SchemaUnion, sh.disc.NamePos, "add oneOf, or remove it", "discriminator without oneOf has no meaning")
+		return made{}
+	}
+	kind, null, ok := b.kind(sh)
+	if !ok {
+		return made{}
+	}
+	t := b.start(sh.node, at, kind)
+	t.Description = sh.description
+	before := b.problems.Len()
+	b.misplaced(sh, kind)
+	switch kind {
+	case model.Object, model.MapOf:
+		b.object(t, sh, at)
+	case model.Array:
+		b.array(t, sh, at)
+	case model.String:
+		b.text(t, sh)
+	case model.Int, model.Float:
+		b.numeric(t, sh)
+	}
+	if kind != model.Object && kind != model.MapOf && kind != model.Array {
+		b.constant(t, sh, at)
+	} else if f := cmpOr(sh.enum, sh.cnst); f != nil {
+		b.problems.Addf(diag.SchemaEnum, f.NamePos, "describe its members", "%s of objects and lists is not supported", f.Name)
+	}
+	return made{t: t, nullable: nullable || null, ok: b.problems.Len() == before}
+}
+
+func cmpOr(a, b *source.Field) *source.Field {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// kind finds the one type that a value can have. null says that enum has null.
+func (b *Builder) kind(sh *shape) (kind model.Kind, null, ok bool) {
+	kinds := map[string]model.Kind{
+		"array": model.Array, "boolean": model.Bool, "integer": model.Int, "number": model.Float, "object": model.Object, "string": model.String,
+	}
+	types := sh.types
+	if slices.Contains(types, "number") { // an integer is a number
+		types = slices.DeleteFunc(slices.Clone(types), func(t string) bool { return t == "integer" })
+	}
+	if sh.enum != nil && sh.enum.Value.Kind == source.List {
+		null = slices.ContainsFunc(sh.enum.Value.Items, func(n *source.Node) bool { return n.Kind == source.Null })
+	}
+	switch {
+	case len(types) == 1:
+		kind = kinds[types[0]]
+		null = null && sh.nullable
+	case len(types) > 1:
+		b.problems.Addf(diag.SchemaType, sh.typePos, "use oneOf with a schema for each", "a value of several types is not supported: %s", strings.Join(types, ", "))
+		return 0, false, false
+	case sh.typed:
+		b.problems.Addf(diag.SchemaType, sh.typePos, "remove the member", "null alone is no type")
+		return 0, false, false
+	default:
+		var implied bool
+		if kind, implied = b.implied(sh); !implied {
+			return 0, false, false
+		}
+	}
+	if kind == model.Object && len(sh.props) == 0 && !(sh.extra != nil && sh.extra.Value.Text == "false" && sh.extra.Value.Kind == source.Bool) {
+		kind = model.MapOf
+	}
+	return kind, null, true
+}
+
+// implied finds the type of a schema that does not name one.
+func (b *Builder) implied(sh *shape) (model.Kind, bool) {
+	value := func(n *source.Node) model.Kind {
+		switch n.Kind {
+		case source.String:
+			return model.String
+		case source.Int:
+			return model.Int
+		case source.Float:
+			return model.Float
+		case source.Bool:
+			return model.Bool
+		default:
+			return model.Raw
+		}
+	}
+	switch {
+	case len(sh.props) > 0 || sh.extra != nil || len(sh.required) > 0:
+		return model.Object, true
+	case sh.items != nil:
+		return model.Array, true
+	case sh.cnst != nil:
+		return value(sh.cnst.Value), true
+	case sh.enum != nil && sh.enum.Value.Kind == source.List:
+		for _, item := range sh.enum.Value.Items {
+			if item.Kind != source.Null {
+				return value(item), true
+			}
+		}
+		return model.String, true
+	case len(sh.rules) > 0:
+		f := sh.rules[0]
+		b.problems.Addf(diag.SchemaType, f.NamePos, "add type", "%s needs a type beside it: without one it lets values of other types pass", f.Name)
+		return 0, false
+	default:
+		return model.Raw, true
+	}
+}
+
+// misplaced reports keywords that say nothing about values of the kind.
+func (b *Builder) misplaced(sh *shape, kind model.Kind) {
+	for _, f := range sh.rules {
+		k := keywords()[f.Name]
+		if len(k.kinds) > 0 && !slices.Contains(k.kinds, kind) {
+			b.problems.Addf(diag.SchemaMisplaced, f.NamePos, "remove it, or mend the type", "%s says nothing about %s", f.Name, kindName(kind))
+		}
+	}
+	if kind == model.Object {
+		for _, name := range []string{"minProperties", "maxProperties"} {
+			if c, ok := sh.counts[name]; ok {
+				b.problems.Addf(diag.SchemaMisplaced, c.pos, "use required", "%s is supported for objects without properties only", name)
+			}
+		}
+	}
+	for _, pair := range [][2]string{{"minLength", "maxLength"}, {"minItems", "maxItems"}, {"minProperties", "maxProperties"}} {
+		low, hasLow := sh.counts[pair[0]]
+		high, hasHigh := sh.counts[pair[1]]
+		if hasLow && hasHigh && low.n > high.n {
+			b.contradiction(low.pos, high.pos, pair[0]+" is greater than "+pair[1])
+		}
+	}
+}
+
+func (b *Builder) contradiction(at, other diag.Pos, message string) {
+	b.problems.Add(diag.Problem{Code: diag.SchemaLimit, Pos: at, Message: message, Fix: "no value fits both", Related: []diag.Related{{Pos: other, Note: "the other one is here"}}})
+}
+
+func kindName(k model.Kind) string {
+	return [...]string{"any value", "a boolean", "an integer", "a number", "a string", "an object", "an object", "a list", "one of several"}[k]
+}
+
+func (b *Builder) limits(sh *shape, low, high string) (least, most *int) {
+	if c, ok := sh.counts[low]; ok {
+		least = &c.n
+	}
+	if c, ok := sh.counts[high]; ok {
+		most = &c.n
+	}
+	return least, most
+}
+
+func (b *Builder) text(t *model.Type, sh *shape) {
+	t.MinLength, t.MaxLength = b.limits(sh, "minLength", "maxLength")
+	if sh.pattern != nil && sh.pattern.Value.Kind == source.String {
+		t.Pattern = sh.pattern.Value.Text
+	}
+	if sh.format == nil {
+		return
+	}
+	switch f := sh.format.Value.Text; {
+	case slices.Contains(formats(), f):
+		t.Format = f
+	default:
+		b.problems.Addf(diag.FormatUnknown, sh.format.Value.Pos, diag.Suggest(f, formats()), "format %q is not supported", f)
+	}
+}
+
+func formats() []string { return []string{"date", "date-time", "email", "time", "uri", "uuid"} }
+
+// machine are the formats of numbers, which say how a program may hold them and
+// restrict nothing.
+func machine() []string { return []string{"double", "float", "int32", "int64"} }
+
+func (b *Builder) numeric(t *model.Type, sh *shape) {
+	if sh.format != nil && !slices.Contains(machine(), sh.format.Value.Text) {
+		b.problems.Addf(diag.FormatUnknown, sh.format.Value.Pos, diag.Suggest(sh.format.Value.Text, machine()), "format %q is not supported for numbers", sh.format.Value.Text)
+	}
+	t.Minimum, t.Maximum = sh.numbers["minimum"].text, sh.numbers["maximum"].text
+	t.ExclusiveMinimum, t.ExclusiveMaximum = sh.numbers["exclusiveMinimum"].text, sh.numbers["exclusiveMaximum"].text
+	t.MultipleOf = sh.numbers["multipleOf"].text
+	low, high := narrower(sh, "minimum", "exclusiveMinimum", 1), narrower(sh, "maximum", "exclusiveMaximum", -1)
+	if low != nil && high != nil && low.value.Cmp(high.value) > 0 {
+		b.contradiction(low.pos, high.pos, "the minimum is greater than the maximum")
+		return
+	}
+	if t.Kind != model.Int {
+		return
+	}
+	least, most := new(big.Rat).SetInt64(-1<<63), new(big.Rat).SetInt64(1<<63-1)
+	if high != nil && high.value.Cmp(most) > 0 && low != nil && low.value.Cmp(big.NewRat(-1, 1)) >= 0 {
+		t.Unsigned = true
+		least, most = new(big.Rat), new(big.Rat).SetInt(new(big.Int).SetUint64(1<<64-1))
+	}
+	for _, e := range []*edge{low, high} {
+		if e != nil && (e.value.Cmp(least) < 0 && e != low || e.value.Cmp(most) > 0) || e == low && e != nil && e.value.Cmp(new(big.Rat).Sub(least, big.NewRat(1, 1))) < 0 {
+			b.problems.Addf(diag.SchemaLimit, e.pos, "integers have 64 bits; use a string with a pattern for longer ones", "the bound is beyond what an integer can hold")
+		}
+	}
+}
+
+// edge is the tighter of an inclusive and an exclusive bound.
+type edge struct {
+	value *big.Rat
+	pos   diag.Pos
+}
+
+func narrower(sh *shape, inclusive, exclusive string, sign int) *edge {
+	var out *edge
+	for _, name := range []string{inclusive, exclusive} {
+		if bd, ok := sh.numbers[name]; ok {
+			v, _ := rational(bd.text)
+			if out == nil || v.Cmp(out.value)*sign > 0 {
+				out = &edge{v, bd.pos}
+			}
+		}
+	}
+	return out
+}
+
+// constant adds enum and const.
+func (b *Builder) constant(t *model.Type, sh *shape, at place) {
+	if sh.cnst != nil {
+		if b.fits(t.Kind, sh.cnst.Value) {
+			t.Const = literal(sh.cnst.Value)
+		} else {
+			b.problems.Addf(diag.SchemaEnum, sh.cnst.Value.Pos, "", "const is %s where the type is %s", sh.cnst.Value.Kind, kindName(t.Kind))
+		}
+	}
+	if sh.enum == nil {
+		return
+	}
+	list := sh.enum.Value
+	if list.Kind != source.List || len(list.Items) == 0 {
+		b.wrongKind(sh.enum, "a list of values")
+		return
+	}
+	for _, f := range sh.rules {
+		if f.Name != "enum" && f.Name != "format" || f.Name == "format" && t.Kind == model.String {
+			b.problems.Addf(diag.SchemaEnum, f.NamePos, "remove it: enum says already which values there are", "%s beside enum is not supported", f.Name)
+			return
+		}
+	}
+	if t.Kind != model.String && t.Kind != model.Int {
+		b.problems.Addf(diag.SchemaEnum, sh.enum.NamePos, "", "enum of %s is not supported: use strings or integers", strings.TrimPrefix(kindName(t.Kind), "a "))
+		return
+	}
+	seen := map[string]diag.Pos{}
+	consts := map[string]string{}
+	for _, item := range list.Items {
+		if item.Kind == source.Null {
+			if sh.typed && !sh.nullable {
+				b.problems.Addf(diag.SchemaEnum, item.Pos, "add null to the type, or remove it", "enum has null, which the type does not allow")
+			}
+			continue
+		}
+		if !b.fits(t.Kind, item) {
+			b.problems.Addf(diag.SchemaEnum, item.Pos, "", "a value of enum is %s where the type is %s", item.Kind, kindName(t.Kind))
+			continue
+		}
+		if first, ok := seen[item.Text]; ok {
+			b.problems.Add(diag.Problem{Code: diag.SchemaEnum, Pos: item.Pos, Message: "enum has the same value twice", Fix: "remove one", Related: []diag.Related{{Pos: first, Note: "first here"}}})
+			continue
+		}
+		seen[item.Text] = item.Pos
+		name := at.name + names.Go(strings.Replace(item.Text, "-", map[bool]string{true: "minus ", false: "-"}[t.Kind == model.Int], 1))
+		for n := 2; consts[name] != ""; n++ { // values that differ in what an identifier cannot say
+			name = at.name + names.Go(item.Text) + strconv.Itoa(n)
+		}
+		consts[name] = item.Text
+		t.Enum = append(t.Enum, model.EnumValue{Value: item.Text, GoName: name})
+	}
+	switch {
+	case len(t.Enum) == 1 && !b.opt.AcceptUnknownEnum: // one value is a constant
+		t.Const, t.Enum = literal(list.Items[slices.IndexFunc(list.Items, func(n *source.Node) bool { return n.Kind != source.Null })]), nil
+	case len(t.Enum) > 0:
+		t.OpenEnum = b.opt.AcceptUnknownEnum
+		b.declare(t, at.name)
+		for i, v := range t.Enum {
+			b.scope.Claim(v.GoName, "the value "+strconv.Quote(v.Value)+" of the enum at "+t.Source, list.Items[i].Pos)
+		}
+	default:
+		b.problems.Addf(diag.SchemaEnum, sh.enum.NamePos, "", "enum has no value but null")
+	}
+}
+
+func (b *Builder) fits(kind model.Kind, n *source.Node) bool {
+	switch kind {
+	case model.String:
+		return n.Kind == source.String
+	case model.Bool:
+		return n.Kind == source.Bool
+	case model.Float:
+		_, ok := rational(n.Text)
+		return ok && (n.Kind == source.Int || n.Kind == source.Float)
+	case model.Int:
+		_, err := strconv.ParseInt(n.Text, 10, 64)
+		return n.Kind == source.Int && err == nil
+	default:
+		return false
+	}
+}
+
+// literal is a scalar as JSON.
+func literal(n *source.Node) string {
+	if n.Kind == source.String {
+		return quoteJSON(n.Text)
+	}
+	return n.Text
+}

@@ -1,0 +1,289 @@
+// Package schema turns the schemas of a contract into types of the model. What
+// it does not support it refuses at its place; nothing is ignored but what
+// [Keywords] calls an annotation.
+package schema
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/idem-go/idem/gen/internal/diag"
+	"github.com/idem-go/idem/gen/internal/model"
+	"github.com/idem-go/idem/gen/internal/names"
+	"github.com/idem-go/idem/gen/internal/source"
+)
+
+// maxTypes bounds the types of a contract: one with more is not one that people
+// wrote.
+const maxTypes = 5000
+
+// Options say what schemas leave open.
+type Options struct {
+	// RejectExtraFields refuses members that an object does not name, where
+	// the schema is silent.
+	RejectExtraFields bool
+	// AcceptUnknownEnum lets values pass that an enum does not name.
+	AcceptUnknownEnum bool
+}
+
+// Builder makes the types of one contract. Not for concurrent use.
+type Builder struct {
+	set      *source.Set
+	problems *diag.List
+	opt      Options
+
+	refs  map[*source.Node]*made // what a $ref leads to, by its target
+	types []*model.Type
+	scope names.Scope
+	full  bool // there were too many types
+}
+
+// made is a type with what its place of use must know.
+type made struct {
+	t        *model.Type
+	nullable bool
+	ok       bool
+}
+
+// New returns a builder that reports to problems.
+func New(set *source.Set, problems *diag.List, opt Options) *Builder {
+	return &Builder{set: set, problems: problems, opt: opt, refs: map[*source.Node]*made{}}
+}
+
+// Name is the exported Go name for a name of the contract.
+func (b *Builder) Name(s string) string { return names.Go(s) }
+
+// Payload returns the type of a message's payload, called goName in Go; nil
+// after reporting what is wrong. A component of the same Go name is the same
+// type.
+func (b *Builder) Payload(n *source.Node, goName string) *model.Type {
+	target := b.set.Deref(n)
+	if target == nil {
+		return nil
+	}
+	var m made
+	if target != n && names.Go(lastToken(target)) == goName {
+		m = b.reference(n)
+	} else {
+		m = b.own(target, goName)
+	}
+	if m.ok && m.nullable {
+		b.problems.Addf(diag.SchemaNull, target.Pos, "leave out null", "a payload must not be null")
+		return nil
+	}
+	if !m.ok {
+		return nil
+	}
+	b.checkEnds(m.t)
+	return m.t
+}
+
+// own makes a type for one message alone. A schema that refers to itself comes
+// back to it.
+func (b *Builder) own(target *source.Node, goName string) made {
+	at := place{name: goName, named: true}
+	if b.refs[target] != nil {
+		return b.schema(target, at)
+	}
+	self := &made{t: &model.Type{}, nullable: b.mayBeNull(target, 0), ok: true}
+	b.refs[target] = self
+	m := b.schema(target, at)
+	delete(b.refs, target)
+	if m.ok {
+		b.adopt(self.t, m.t)
+		m.t = self.t
+	}
+	return m
+}
+
+// Headers returns the type of a message's headers: an object of scalars, whose
+// values travel as text. Nil after reporting what is wrong.
+func (b *Builder) Headers(n *source.Node, goName string) *model.Type {
+	target := b.set.Deref(n)
+	if target == nil {
+		return nil
+	}
+	before := b.problems.Len()
+	m := b.schema(target, place{name: goName, named: true})
+	if !m.ok || b.problems.Len() > before {
+		return nil
+	}
+	if m.t.Kind != model.Object || m.nullable {
+		b.problems.Addf(diag.SchemaHeaders, target.Pos, "declare the headers as properties of an object", "headers must be an object with properties")
+		return nil
+	}
+	for _, f := range m.t.Fields {
+		switch f.Type.Kind {
+		case model.String, model.Int, model.Float, model.Bool:
+			if f.Nullable {
+				b.problems.Addf(diag.SchemaHeaders, f.Pos, "leave out null; a header that is not required may be absent", "header %q must not be null", f.Name)
+			}
+		default:
+			b.problems.Addf(diag.SchemaHeaders, f.Pos, "use string, integer, number or boolean", "header %q must be a scalar", f.Name)
+		}
+	}
+	m.t.Closed, m.t.Extra = false, nil // brokers and libraries add headers of their own
+	return m.t
+}
+
+// Types returns the named types, sorted by name, after reporting names that
+// clash.
+func (b *Builder) Types() []*model.Type {
+	b.scope.Report(b.problems)
+	slices.SortFunc(b.types, func(x, y *model.Type) int { return cmp.Or(strings.Compare(x.Name, y.Name), x.Pos.Compare(y.Pos)) })
+	return b.types
+}
+
+// place is where a schema is used.
+type place struct {
+	// name is the Go name for a type that needs one.
+	name string
+	// named gives a name to any kind of type.
+	named bool
+}
+
+// within is the place of a part of the schema.
+func (p place) within(part string) place { return place{name: p.name + part} }
+
+// declare gives the type its name, once.
+func (b *Builder) declare(t *model.Type, name string) {
+	if t.Name != "" {
+		return
+	}
+	t.Name = name
+	b.scope.Claim(name, "the schema at "+t.Source, t.Pos)
+	if len(b.types) == maxTypes && !b.full {
+		b.full = true
+		b.problems.Addf(diag.TooBig, t.Pos, "", "the contract has more than %d types", maxTypes)
+	}
+	b.types = append(b.types, t)
+}
+
+// schema makes the type of a schema.
+func (b *Builder) schema(n *source.Node, at place) made {
+	switch {
+	case n == nil:
+		return made{t: &model.Type{}, ok: true}
+	case b.full:
+		return made{}
+	case n.Kind == source.Bool && n.Text == "true":
+		return made{t: b.start(n, at, model.Raw), ok: true}
+	case n.Kind == source.Bool:
+		b.problems.Addf(diag.SchemaUnsupported, n.Pos, "remove what nothing can be", "the schema false allows no value")
+		return made{}
+	case n.Kind != source.Map:
+		b.problems.Addf(diag.SchemaKind, n.Pos, "", "a schema must be an object, is %s", n.Kind)
+		return made{}
+	case n.Get("$ref") != nil:
+		return b.reference(n)
+	}
+	if only := wrapped(n); only != nil {
+		return b.schema(only, at)
+	}
+	sh, ok := b.collect(n)
+	if !ok {
+		return made{}
+	}
+	return b.build(sh, at)
+}
+
+// wrapped is the reference in a schema that says nothing else, but for people:
+// allOf: [{$ref: …}] with a description of its own.
+func wrapped(n *source.Node) *source.Node {
+	all := n.Get("allOf")
+	if all == nil || all.Kind != source.List || len(all.Items) != 1 || all.Items[0].Get("$ref") == nil {
+		return nil
+	}
+	for _, f := range n.Fields {
+		if k := keywords()[f.Name]; f.Name != "allOf" && k.support != annotation && !strings.HasPrefix(f.Name, "x-") {
+			return nil
+		}
+	}
+	return all.Items[0]
+}
+
+// start makes a type that stands where n does.
+func (b *Builder) start(n *source.Node, at place, kind model.Kind) *model.Type {
+	t := &model.Type{Kind: kind, Pos: n.Pos, Source: n.Source()}
+	if at.named {
+		b.declare(t, at.name)
+	}
+	return t
+}
+
+// reference makes the type of a $ref: one for each target, however often and
+// from wherever it is referred to.
+func (b *Builder) reference(n *source.Node) made {
+	for _, f := range n.Fields {
+		if f.Name != "$ref" && f.Name != "description" && f.Name != "summary" && f.Name != "title" && !strings.HasPrefix(f.Name, "x-") {
+			b.problems.Addf(diag.SchemaRef, f.NamePos, "write allOf: [{$ref: …}, {…}]", "%q beside $ref has no meaning", f.Name)
+			return made{}
+		}
+	}
+	target := b.set.Deref(n)
+	if target == nil {
+		return made{}
+	}
+	if m := b.refs[target]; m != nil {
+		return *m
+	}
+	m := &made{t: &model.Type{}, nullable: b.mayBeNull(target, 0), ok: true}
+	b.refs[target] = m // a schema that refers to itself finds this
+	name := names.Go(lastToken(target))
+	got := b.schema(target, place{name: name})
+	if !got.ok {
+		m.ok = false
+		return *m
+	}
+	b.adopt(m.t, got.t)
+	m.nullable = got.nullable
+	return *m
+}
+
+// adopt makes t what got is, so that whoever has t already sees it.
+func (b *Builder) adopt(t, got *model.Type) {
+	*t = *got
+	if i := slices.Index(b.types, got); i >= 0 {
+		b.types[i] = t
+	}
+}
+
+// mayBeNull looks at a schema that is not built yet.
+func (b *Builder) mayBeNull(n *source.Node, depth int) bool {
+	if n == nil || n.Kind != source.Map || depth > 20 {
+		return false
+	}
+	if v := n.Get("nullable"); v != nil && v.Text == "true" {
+		return true
+	}
+	null := func(n *source.Node) bool { return n.Kind == source.Null || n.Kind == source.String && n.Text == "null" }
+	if t := n.Get("type"); t != nil && (t.Kind == source.List && slices.ContainsFunc(t.Items, null)) {
+		return true
+	}
+	if of := n.Get("oneOf"); of != nil {
+		return slices.ContainsFunc(of.Items, func(i *source.Node) bool {
+			t := i.Get("type")
+			return t != nil && null(t)
+		})
+	}
+	return false
+}
+
+// lastToken is the name of a node in the object around it.
+func lastToken(n *source.Node) string {
+	_, token, found := cutLast(n.Path, "/")
+	if !found {
+		_, token, _ = cutLast("/"+n.File.Name, "/")
+		token, _, _ = strings.Cut(token, ".")
+	}
+	return strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}

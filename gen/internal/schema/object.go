@@ -1,0 +1,145 @@
+package schema
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"github.com/idem-go/idem/gen/internal/diag"
+	"github.com/idem-go/idem/gen/internal/model"
+	"github.com/idem-go/idem/gen/internal/names"
+	"github.com/idem-go/idem/gen/internal/source"
+)
+
+func quoteJSON(s string) string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		return `""` // a string encodes
+	}
+	return string(b)
+}
+
+// methods are what generated types have, besides a field for each member.
+func methods() []string {
+	return []string{"DecodeMessage", "Extra", "IsZero", "Known", "MarshalJSON", "String", "UnmarshalJSON", "Validate"}
+}
+
+func (b *Builder) object(t *model.Type, sh *shape, at place) {
+	t.MinItems, t.MaxItems = b.limits(sh, "minProperties", "maxProperties")
+	if t.Kind == model.MapOf {
+		b.mapOf(t, sh, at)
+		return
+	}
+	b.declare(t, at.name)
+	required := map[string]bool{}
+	for _, item := range sh.required {
+		if !slices.ContainsFunc(sh.props, func(p property) bool { return p.Name == item.Text }) {
+			b.problems.Addf(diag.SchemaRequired, item.Pos, "declare it in properties, or remove it", "%q is required and is not among the properties", item.Text)
+		}
+		required[item.Text] = true
+	}
+	var scope names.Scope
+	for _, p := range sh.props {
+		name := names.Go(p.Name)
+		if slices.Contains(methods(), name) {
+			name += "Value"
+		}
+		scope.Claim(name, "the member "+strconv.Quote(p.Name), p.NamePos)
+		m := b.schema(p.Value, at.within(names.Go(p.Name)))
+		if !m.ok {
+			continue
+		}
+		f := &model.Field{Name: p.Name, GoName: name, Type: m.t, Required: required[p.Name], Nullable: m.nullable, Pos: p.NamePos}
+		if d := p.Value.Get("description"); d != nil && d.Kind == source.String {
+			f.Description = d.Text
+		}
+		t.Fields = append(t.Fields, f)
+	}
+	scope.Report(b.problems)
+	switch {
+	case sh.extra == nil:
+		t.Closed = b.opt.RejectExtraFields
+	case sh.extra.Value.Kind == source.Bool:
+		t.Closed = sh.extra.Value.Text == "false"
+	default:
+		if m := b.schema(sh.extra.Value, at.within("Extra")); m.ok {
+			t.Extra, t.ExtraNullable = m.t, m.nullable
+		}
+	}
+}
+
+func (b *Builder) mapOf(t *model.Type, sh *shape, at place) {
+	for _, item := range sh.required {
+		b.problems.Addf(diag.SchemaRequired, item.Pos, "declare it in properties", "%q is required and is not among the properties", item.Text)
+	}
+	t.Elem = &model.Type{}
+	if sh.extra != nil && sh.extra.Value.Kind != source.Bool {
+		if m := b.schema(sh.extra.Value, at.within("Value")); m.ok {
+			t.Elem, t.ElemNullable = m.t, m.nullable
+		}
+	}
+}
+
+func (b *Builder) array(t *model.Type, sh *shape, at place) {
+	t.MinItems, t.MaxItems = b.limits(sh, "minItems", "maxItems")
+	t.UniqueItems = sh.unique
+	t.Elem = &model.Type{}
+	if sh.items == nil {
+		return
+	}
+	if sh.items.Value.Kind == source.List {
+		b.problems.Addf(diag.SchemaUnsupported, sh.items.NamePos, "use one schema for all items, or an object", "a schema for each place of a list is not supported")
+		return
+	}
+	if m := b.schema(sh.items.Value, at.within("Item")); m.ok {
+		t.Elem, t.ElemNullable = m.t, m.nullable
+	}
+}
+
+// checkEnds reports an object that must contain another one of its own type, and
+// so on for ever.
+func (b *Builder) checkEnds(root *model.Type) {
+	state := map[*model.Type]int{}
+	var walk func(t *model.Type) bool
+	walk = func(t *model.Type) bool {
+		if t.Kind != model.Object && t.Kind != model.Union {
+			return true
+		}
+		switch state[t] {
+		case 1:
+			return false
+		case 2:
+			return true
+		}
+		state[t] = 1
+		ends := true
+		if t.Kind == model.Union {
+			ends = slices.ContainsFunc(t.Variants, func(v *model.Variant) bool { return walk(v.Type) })
+		}
+		for _, f := range t.Fields {
+			if f.Required && !f.Nullable && !walk(f.Type) {
+				b.problems.Addf(diag.SchemaEndless, f.Pos, "make the member optional, nullable or a list", "the member %q must hold another %s, and so on without end", f.Name, t.Name)
+			}
+		}
+		state[t] = 2
+		return ends
+	}
+	seen := map[*model.Type]bool{}
+	var all func(t *model.Type)
+	all = func(t *model.Type) {
+		if t == nil || seen[t] {
+			return
+		}
+		seen[t] = true
+		walk(t)
+		all(t.Elem)
+		all(t.Extra)
+		for _, f := range t.Fields {
+			all(f.Type)
+		}
+		for _, v := range t.Variants {
+			all(v.Type)
+		}
+	}
+	all(root)
+}
