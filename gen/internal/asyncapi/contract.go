@@ -7,6 +7,7 @@ import (
 
 	"github.com/idem-go/idem/gen/internal/diag"
 	"github.com/idem-go/idem/gen/internal/model"
+	"github.com/idem-go/idem/gen/internal/names"
 )
 
 // contract makes the model of what was read. Messages come first, in the order
@@ -47,6 +48,7 @@ func (l *loader) contract(out *model.Contract, operations []*operation) {
 	l.scopes(receives, out.Operations, configs)
 	l.breakers(out.Operations, configs)
 	out.Types = l.types.Types()
+	names.Check(out, l.problems)
 }
 
 func models(messages []*message) []*model.Message {

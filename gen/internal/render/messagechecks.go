@@ -50,6 +50,12 @@ func (m *messages) checkObject(t *model.Type) {
 		m.countFields(t)
 	}
 	for _, f := range t.Fields {
+		if holdingOf(t, f) == heldOptional && byPointerThough(t, f) {
+			if m.facts.isChecked(f.Type) {
+				m.line("if v, ok := m.%s.Get(); ok && v != nil {\nc.Nested(v.Validate(), %s)\n}", f.GoName, strconv.Quote(f.Name))
+			}
+			continue
+		}
 		m.checkHeld("m."+f.GoName, f.Type, holdingOf(t, f), f.Required && !f.Nullable, ", "+strconv.Quote(f.Name), 0)
 	}
 	if t.Extra == nil {

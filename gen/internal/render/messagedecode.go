@@ -116,15 +116,23 @@ func (m *messages) decodeField(to string, owner *model.Type, f *model.Field) {
 	t := f.Type
 	switch holdingOf(owner, f) {
 	case heldOptional:
-		name := m.goType(t)
+		name, byPointer := m.goType(t), byPointerThough(owner, f)
+		if byPointer {
+			name = "*" + name
+		}
 		m.line("if d.Null() {\n%s = contract.Null[%s]()\n} else {", to, name)
 		if e := m.scalar(t); e != "" {
 			m.line("%s = contract.Of(%s)", to, e)
+			m.line("}")
+			return
+		}
+		if byPointer {
+			m.line("v := new(%s)", t.Name)
 		} else {
 			m.line("var v %s", name)
-			m.decodeInto("v", t, name, 0)
-			m.line("%s = contract.Of(v)", to)
 		}
+		m.decodeInto("v", t, name, 0)
+		m.line("%s = contract.Of(v)", to)
 		m.line("}")
 	case heldPointer:
 		m.decodePointer(to, t, f.Nullable)

@@ -136,11 +136,13 @@ func holdingOf(owner *model.Type, f *model.Field) holding {
 	}
 }
 
-// byPointerThough reports whether a member that must be there is held by
-// pointer since the struct would contain itself.
+// byPointerThough reports whether a member that would be held by value, or in
+// an Optional, is held by pointer since the struct would contain itself.
 func byPointerThough(owner *model.Type, f *model.Field) bool {
-	return !owner.Declared && f.Required && !f.Nullable && f.Type.Kind == model.Object && containsByValue(f.Type, owner, nil)
+	return !owner.Declared && byValue(f) && containsByValue(f.Type, owner, nil)
 }
+
+func byValue(f *model.Field) bool { return f.Type.Kind == model.Object && f.Required != f.Nullable }
 
 func containsByValue(t, what *model.Type, path []*model.Type) bool {
 	if t == what {
@@ -151,7 +153,7 @@ func containsByValue(t, what *model.Type, path []*model.Type) bool {
 	}
 	path = append(path, t)
 	return slices.ContainsFunc(t.Fields, func(f *model.Field) bool {
-		return f.Required && !f.Nullable && f.Type.Kind == model.Object && containsByValue(f.Type, what, path)
+		return byValue(f) && containsByValue(f.Type, what, path)
 	})
 }
 
@@ -163,6 +165,9 @@ func (m *messages) fieldType(owner *model.Type, f *model.Field) string {
 		return "*" + t
 	case heldOptional:
 		m.use[contractPath] = ""
+		if byPointerThough(owner, f) {
+			t = "*" + t
+		}
 		return "contract.Optional[" + t + "]"
 	default:
 		return t

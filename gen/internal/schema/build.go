@@ -263,7 +263,8 @@ func (b *Builder) constant(t *model.Type, sh *shape, at place) {
 			return
 		}
 	}
-	if t.Kind != model.String && t.Kind != model.Int {
+	values := slices.DeleteFunc(slices.Clone(list.Items), func(n *source.Node) bool { return n.Kind == source.Null })
+	if len(values) > 1 && t.Kind != model.String && t.Kind != model.Int {
 		b.problems.Addf(diag.SchemaEnum, sh.enum.NamePos, "", "enum of %s is not supported: use strings or integers", strings.TrimPrefix(kindName(t.Kind), "a "))
 		return
 	}
@@ -293,13 +294,13 @@ func (b *Builder) constant(t *model.Type, sh *shape, at place) {
 		t.Enum = append(t.Enum, model.EnumValue{Value: item.Text, GoName: name})
 	}
 	switch {
-	case len(t.Enum) == 1 && !b.opt.AcceptUnknownEnum: // one value is a constant
-		t.Const, t.Enum = literal(list.Items[slices.IndexFunc(list.Items, func(n *source.Node) bool { return n.Kind != source.Null })]), nil
+	case len(t.Enum) == 1 && (!b.opt.AcceptUnknownEnum || t.Kind != model.String && t.Kind != model.Int): // one value is a constant
+		t.Const, t.Enum = literal(values[0]), nil
 	case len(t.Enum) > 0:
 		t.OpenEnum = b.opt.AcceptUnknownEnum
 		b.declare(t, at.name)
-		for i, v := range t.Enum {
-			b.scope.Claim(v.GoName, "the value "+strconv.Quote(v.Value)+" of the enum at "+t.Source, list.Items[i].Pos)
+		for _, v := range t.Enum {
+			b.scope.Claim(v.GoName, "the value "+strconv.Quote(v.Value)+" of the enum at "+t.Source, seen[v.Value])
 		}
 	default:
 		b.problems.Addf(diag.SchemaEnum, sh.enum.NamePos, "", "enum has no value but null")

@@ -82,14 +82,13 @@ func (b *Builder) Payload(n *source.Node, goName string) *model.Type {
 // own makes a type for one message alone. A schema that refers to itself comes
 // back to it.
 func (b *Builder) own(target *source.Node, goName string) made {
-	at := place{name: goName, named: true}
-	if b.refs[target] != nil {
-		return b.schema(target, at)
-	}
+	shared := b.refs[target]
 	self := &made{t: &model.Type{}, nullable: b.mayBeNull(target, 0), ok: true}
 	b.refs[target] = self
-	m := b.schema(target, at)
-	delete(b.refs, target)
+	m := b.schema(target, place{name: goName, named: true})
+	if b.refs[target] = shared; shared == nil {
+		delete(b.refs, target)
+	}
 	if m.ok {
 		b.adopt(self.t, m.t)
 		m.t = self.t
