@@ -11,6 +11,34 @@ import (
 	"github.com/idem-go/idem/framework/contract"
 )
 
+// Anything is part of the contract.
+type Anything map[string]json.RawMessage
+
+// UnmarshalJSON decodes what the contract allows. Validate checks the values.
+func (m *Anything) UnmarshalJSON(data []byte) error {
+	d := contract.NewDecoder(data)
+	m.decode(d)
+	return d.End()
+}
+
+func (m *Anything) decode(d *contract.Decoder) {
+	*m = Anything{}
+	for d.Object() {
+		name := string(d.Name())
+		(*m)[name] = d.Raw()
+	}
+}
+
+// Validate reports every rule of the contract that the value breaks, by place.
+func (m Anything) Validate() error {
+	var c contract.Checker
+	c.Check(m != nil, "must be there")
+	for name, e := range m {
+		c.Check(e != nil, "must be there", name)
+	}
+	return c.Err()
+}
+
 // Circle is part of the contract.
 type Circle struct {
 	Kind   string  `json:"kind"`
