@@ -133,7 +133,7 @@ func TestDifferences(t *testing.T) {
 					t.FailNow()
 				}
 			}
-			if share := 100 * accepted / perMessage; share < 10 || share == 100 && c.name != "raw" {
+			if share := 100 * accepted / perMessage; share < 5 || share == 100 && c.name != "raw" {
 				t.Errorf("%d%% accepted", share)
 			}
 		})
