@@ -157,6 +157,8 @@ func (m *messages) checkHeld(x string, t *model.Type, h holding, must bool, path
 	case heldNilable:
 		checks := inner(x)
 		switch {
+		case !must && !nested(t) && onlyElements(t):
+			m.WriteString(checks)
 		case !must:
 			guard(x+" != nil", checks)
 		case nested(t):
@@ -189,6 +191,12 @@ func (m *messages) checkHeld(x string, t *model.Type, h holding, must bool, path
 	default:
 		m.WriteString(inner(x))
 	}
+}
+
+// onlyElements reports whether the checks of a list are those of its elements,
+// of which nil has none.
+func onlyElements(t *model.Type) bool {
+	return t.MinItems == nil && t.MaxItems == nil && (!t.UniqueItems || uniqueWhileDecoding(t))
 }
 
 // byPointerOnly reports whether a value that must be there is held by pointer:
@@ -359,7 +367,9 @@ func (m *messages) checkInt(x string, t *model.Type, path string) {
 }
 
 func (m *messages) checkFloat(x string, t *model.Type, path string) {
-	m.check("contract.IsFinite("+x+")", "must be a finite number", path)
+	if t.Const == "" {
+		m.check("contract.IsFinite("+x+")", "must be a finite number", path)
+	}
 	bound := func(bound string, minimum, exclusive bool, rule string) {
 		if bound == "" {
 			return

@@ -32,10 +32,10 @@ func (m *%s) DecodeMessage(_ idem.Info, payload []byte) error { return contract.
 		m.decodeObject(t)
 	case model.Union:
 		m.decodeUnion(t)
+	case model.Raw:
+		m.line("*m = %s(d.Raw())", t.Name)
 	default:
-		unnamed := *t
-		unnamed.Name = ""
-		m.decodeInto("*m", &unnamed, t.Name, 0)
+		m.decodeList("*m", "=", t, t.Name, 0)
 	}
 	m.line("}")
 }
@@ -135,7 +135,11 @@ func (m *messages) decodeField(to string, owner *model.Type, f *model.Field) {
 		m.line("%s = contract.Of(v)", to)
 		m.line("}")
 	case heldPointer:
-		m.decodePointer(to, t, f.Nullable)
+		if f.Nullable {
+			m.line("if %s = nil; !d.Null() {", to)
+			defer m.line("}")
+		}
+		m.decodePointer(to, t)
 	case heldNilable:
 		if f.Nullable && t.Kind != model.Raw {
 			m.line("if %s = nil; !d.Null() {", to)
@@ -149,11 +153,7 @@ func (m *messages) decodeField(to string, owner *model.Type, f *model.Field) {
 	}
 }
 
-func (m *messages) decodePointer(to string, t *model.Type, nullable bool) {
-	if nullable {
-		m.line("if %s = nil; !d.Null() {", to)
-		defer m.line("}")
-	}
+func (m *messages) decodePointer(to string, t *model.Type) {
 	if e := m.scalar(t); e != "" {
 		m.line("%s = new(%s)", to, e)
 		return
@@ -191,31 +191,36 @@ func (m *messages) scalar(t *model.Type) string {
 // Go type.
 func (m *messages) decodeInto(to string, t *model.Type, typ string, depth int) {
 	if e := m.scalar(t); e != "" {
-		if typ != m.goType(t) {
-			e = typ + "(" + e + ")"
-		}
 		m.line("%s = %s", to, e)
 		return
 	}
-	switch {
-	case t.Name != "":
+	if t.Name != "" {
 		m.line("%s.decode(d)", to)
-	case t.Kind == model.Array:
-		if uniqueWhileDecoding(t) {
-			m.line("d.Unique()")
-		}
-		m.line("%s = %s{}\nfor d.Array() {", to, typ)
-		if e := m.scalar(t.Elem); e != "" && (!t.ElemNullable || t.Elem.Kind == model.Raw) {
-			m.line("%s = append(%s, %s)\n}", to, to, e)
-			return
-		}
-		e := m.decodeElem(t.Elem, t.ElemNullable, depth)
-		m.line("%s = append(%s, %s)\n}", to, to, e)
-	default:
-		m.line("%s = %s{}\nfor d.Object() {", to, typ)
+		return
+	}
+	m.decodeList(to, "=", t, typ, depth)
+}
+
+// decodeList writes how an array or object is read into a slice or map. The
+// operator is that of its first assignment.
+func (m *messages) decodeList(to, operator string, t *model.Type, typ string, depth int) {
+	if uniqueWhileDecoding(t) {
+		m.line("d.Unique()")
+	}
+	m.line("%s %s %s{}", to, operator, typ)
+	if t.Kind == model.MapOf {
+		m.line("for d.Object() {")
 		m.decodeMember(to, t.Elem, t.ElemNullable, depth)
 		m.line("}")
+		return
 	}
+	m.line("for d.Array() {")
+	if e := m.scalar(t.Elem); e != "" && (!t.ElemNullable || t.Elem.Kind == model.Raw) {
+		m.line("%s = append(%s, %s)\n}", to, to, e)
+		return
+	}
+	e := m.decodeElem(t.Elem, t.ElemNullable, depth)
+	m.line("%s = append(%s, %s)\n}", to, to, e)
 }
 
 // decodeMember writes how the member that comes next is read into a map.
@@ -235,17 +240,23 @@ func (m *messages) decodeMember(to string, elem *model.Type, nullable bool, dept
 
 // decodeElem writes how an element is read, and returns the variable.
 func (m *messages) decodeElem(elem *model.Type, nullable bool, depth int) string {
-	e := numbered("e", depth)
-	m.line("var %s %s", e, m.elemType(elem, nullable))
+	e, typ := numbered("e", depth), m.elemType(elem, nullable)
+	if !nullable && elem.Name == "" { // a slice or map
+		m.decodeList(e, ":=", elem, typ, depth+1)
+		return e
+	}
+	m.line("var %s %s", e, typ)
 	switch {
 	case !nullable || elem.Kind == model.Raw:
-		m.decodeInto(e, elem, m.goType(elem), depth+1)
+		m.decodeInto(e, elem, typ, depth+1)
 	case isNilable(elem):
 		m.line("if !d.Null() {")
-		m.decodeInto(e, elem, m.goType(elem), depth+1)
+		m.decodeInto(e, elem, typ, depth+1)
 		m.line("}")
 	default:
-		m.decodePointer(e, elem, true)
+		m.line("if !d.Null() {")
+		m.decodePointer(e, elem)
+		m.line("}")
 	}
 	return e
 }
@@ -275,7 +286,7 @@ func (m *messages) decodeUnion(t *model.Type) {
 		if isNilable(v.Type) {
 			m.decodeInto(to, v.Type, m.goType(v.Type), 0)
 		} else {
-			m.decodePointer(to, v.Type, false)
+			m.decodePointer(to, v.Type)
 		}
 	}
 	m.line("default:\nd.NoVariant(%s)\n}", strconv.Quote(t.Discriminator))

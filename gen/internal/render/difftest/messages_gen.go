@@ -225,11 +225,9 @@ func (m Constants) Validate() error {
 	}
 	if m.Number != nil {
 		c.Check(*m.Number == 0.1, "must be 0.1", "number")
-		c.Check(contract.IsFinite(*m.Number), "must be a finite number", "number")
 	}
 	if m.WholeNumber != nil {
 		c.Check(*m.WholeNumber == 1, "must be 1", "wholeNumber")
-		c.Check(contract.IsFinite(*m.WholeNumber), "must be a finite number", "wholeNumber")
 	}
 	if m.Yes != nil {
 		c.Check(*m.Yes, "must be true", "yes")
@@ -321,10 +319,8 @@ func (m Enums) Validate() error {
 			c.Nested(m.List[i].Validate(), "list", i)
 		}
 	}
-	if m.ByName != nil {
-		for name, e := range m.ByName {
-			c.Nested(e.Validate(), "byName", name)
-		}
+	for name, e := range m.ByName {
+		c.Nested(e.Validate(), "byName", name)
 	}
 	if m.Shared != nil {
 		c.Nested(m.Shared.Validate(), "shared")
@@ -507,7 +503,7 @@ func (m *Extra) decode(d *contract.Decoder) {
 			}
 			name := string(d.Name())
 			var e *int64
-			if e = nil; !d.Null() {
+			if !d.Null() {
 				e = new(d.Int())
 			}
 			m.Extra[name] = e
@@ -646,8 +642,7 @@ func (m *ExtraLists) decode(d *contract.Decoder) {
 				m.Extra = map[string][]string{}
 			}
 			name := string(d.Name())
-			var e []string
-			e = []string{}
+			e := []string{}
 			for d.Array() {
 				e = append(e, d.String())
 			}
@@ -723,10 +718,8 @@ func (m *Forest) decode(d *contract.Decoder) {
 // Validate reports every rule of the contract that the value breaks, by place.
 func (m Forest) Validate() error {
 	var c contract.Checker
-	if m.Trees != nil {
-		for i := range m.Trees {
-			c.Nested(m.Trees[i].Validate(), "trees", i)
-		}
+	for i := range m.Trees {
+		c.Nested(m.Trees[i].Validate(), "trees", i)
 	}
 	if v, ok := m.Parent.Get(); ok && v != nil {
 		c.Nested(v.Validate(), "parent")
@@ -811,10 +804,8 @@ func (m Formats) Validate() error {
 	if v, ok := m.When.Get(); ok {
 		c.Check(contract.IsDateTime(v), "must have the format date-time", "when")
 	}
-	if m.Days != nil {
-		for i := range m.Days {
-			c.Check(contract.IsDate(m.Days[i]), "must have the format date", "days", i)
-		}
+	for i := range m.Days {
+		c.Check(contract.IsDate(m.Days[i]), "must have the format date", "days", i)
 	}
 	return c.Err()
 }
@@ -1068,8 +1059,7 @@ func (m *Lists) decode(d *contract.Decoder) {
 		case "matrix":
 			m.Matrix = [][]float64{}
 			for d.Array() {
-				var e []float64
-				e = []float64{}
+				e := []float64{}
 				for d.Array() {
 					e = append(e, d.Float())
 				}
@@ -1079,7 +1069,7 @@ func (m *Lists) decode(d *contract.Decoder) {
 			m.Nullable = []*string{}
 			for d.Array() {
 				var e *string
-				if e = nil; !d.Null() {
+				if !d.Null() {
 					e = new(d.String())
 				}
 				m.Nullable = append(m.Nullable, e)
@@ -1092,7 +1082,7 @@ func (m *Lists) decode(d *contract.Decoder) {
 					e = []*bool{}
 					for d.Array() {
 						var e2 *bool
-						if e2 = nil; !d.Null() {
+						if !d.Null() {
 							e2 = new(d.Bool())
 						}
 						e = append(e, e2)
@@ -1111,7 +1101,7 @@ func (m *Lists) decode(d *contract.Decoder) {
 			m.NullableObjects = []*Point{}
 			for d.Array() {
 				var e *Point
-				if e = nil; !d.Null() {
+				if !d.Null() {
 					e = new(Point)
 					e.decode(d)
 				}
@@ -1130,11 +1120,9 @@ func (m *Lists) decode(d *contract.Decoder) {
 		case "cubes":
 			m.Cubes = [][][]string{}
 			for d.Array() {
-				var e [][]string
-				e = [][]string{}
+				e := [][]string{}
 				for d.Array() {
-					var e2 []string
-					e2 = []string{}
+					e2 := []string{}
 					for d.Array() {
 						e2 = append(e2, d.String())
 					}
@@ -1145,12 +1133,10 @@ func (m *Lists) decode(d *contract.Decoder) {
 		case "maps":
 			m.Maps = []map[string][]int64{}
 			for d.Array() {
-				var e map[string][]int64
-				e = map[string][]int64{}
+				e := map[string][]int64{}
 				for d.Object() {
 					name2 := string(d.Name())
-					var e2 []int64
-					e2 = []int64{}
+					e2 := []int64{}
 					for d.Array() {
 						e2 = append(e2, d.Int())
 					}
@@ -1174,71 +1160,53 @@ func (m Lists) Validate() error {
 			c.Check(m.Sized[i] >= 0, "must be at least 0", "sized", i)
 		}
 	}
-	if m.Matrix != nil {
-		for i := range m.Matrix {
-			c.Check(len(m.Matrix[i]) >= 1, "must have at least 1 element", "matrix", i)
-			for i2 := range m.Matrix[i] {
-				c.Check(contract.IsFinite(m.Matrix[i][i2]), "must be a finite number", "matrix", i, i2)
-				c.Check(m.Matrix[i][i2] <= 1, "must be at most 1", "matrix", i, i2)
+	for i := range m.Matrix {
+		c.Check(len(m.Matrix[i]) >= 1, "must have at least 1 element", "matrix", i)
+		for i2 := range m.Matrix[i] {
+			c.Check(contract.IsFinite(m.Matrix[i][i2]), "must be a finite number", "matrix", i, i2)
+			c.Check(m.Matrix[i][i2] <= 1, "must be at most 1", "matrix", i, i2)
+		}
+	}
+	for i := range m.Nullable {
+		if m.Nullable[i] != nil {
+			c.Check(*m.Nullable[i] != "", "must not be empty", "nullable", i)
+		}
+	}
+	for i := range m.NullableLists {
+		if m.NullableLists[i] != nil {
+			c.Check(len(m.NullableLists[i]) <= 1, "must have at most 1 element", "nullableLists", i)
+		}
+	}
+	for i := range m.Objects {
+		c.Nested(m.Objects[i].Validate(), "objects", i)
+	}
+	for i := range m.NullableObjects {
+		if m.NullableObjects[i] != nil {
+			c.Nested(m.NullableObjects[i].Validate(), "nullableObjects", i)
+		}
+	}
+	for i := range m.Any {
+		c.Check(m.Any[i] != nil, "must be there", "any", i)
+	}
+	for i := range m.AnyToo {
+		c.Check(m.AnyToo[i] != nil, "must be there", "anyToo", i)
+	}
+	for i := range m.Cubes {
+		c.Check(m.Cubes[i] != nil, "must be there", "cubes", i)
+		for i2 := range m.Cubes[i] {
+			c.Check(m.Cubes[i][i2] != nil, "must be there", "cubes", i, i2)
+			c.Check(len(m.Cubes[i][i2]) <= 2, "must have at most 2 elements", "cubes", i, i2)
+			for i3 := range m.Cubes[i][i2] {
+				c.Check(contract.IsDate(m.Cubes[i][i2][i3]), "must have the format date", "cubes", i, i2, i3)
 			}
 		}
 	}
-	if m.Nullable != nil {
-		for i := range m.Nullable {
-			if m.Nullable[i] != nil {
-				c.Check(*m.Nullable[i] != "", "must not be empty", "nullable", i)
-			}
-		}
-	}
-	if m.NullableLists != nil {
-		for i := range m.NullableLists {
-			if m.NullableLists[i] != nil {
-				c.Check(len(m.NullableLists[i]) <= 1, "must have at most 1 element", "nullableLists", i)
-			}
-		}
-	}
-	if m.Objects != nil {
-		for i := range m.Objects {
-			c.Nested(m.Objects[i].Validate(), "objects", i)
-		}
-	}
-	if m.NullableObjects != nil {
-		for i := range m.NullableObjects {
-			if m.NullableObjects[i] != nil {
-				c.Nested(m.NullableObjects[i].Validate(), "nullableObjects", i)
-			}
-		}
-	}
-	if m.Any != nil {
-		for i := range m.Any {
-			c.Check(m.Any[i] != nil, "must be there", "any", i)
-		}
-	}
-	if m.AnyToo != nil {
-		for i := range m.AnyToo {
-			c.Check(m.AnyToo[i] != nil, "must be there", "anyToo", i)
-		}
-	}
-	if m.Cubes != nil {
-		for i := range m.Cubes {
-			c.Check(m.Cubes[i] != nil, "must be there", "cubes", i)
-			for i2 := range m.Cubes[i] {
-				c.Check(m.Cubes[i][i2] != nil, "must be there", "cubes", i, i2)
-				c.Check(len(m.Cubes[i][i2]) <= 2, "must have at most 2 elements", "cubes", i, i2)
-				for i3 := range m.Cubes[i][i2] {
-					c.Check(contract.IsDate(m.Cubes[i][i2][i3]), "must have the format date", "cubes", i, i2, i3)
-				}
-			}
-		}
-	}
-	if m.Maps != nil {
-		for i := range m.Maps {
-			c.Check(m.Maps[i] != nil, "must be there", "maps", i)
-			for name2, e2 := range m.Maps[i] {
-				c.Check(e2 != nil, "must be there", "maps", i, name2)
-				for i3 := range e2 {
-					c.Check(e2[i3]%2 == 0, "must be a multiple of 2", "maps", i, name2, i3)
-				}
+	for i := range m.Maps {
+		c.Check(m.Maps[i] != nil, "must be there", "maps", i)
+		for name2, e2 := range m.Maps[i] {
+			c.Check(e2 != nil, "must be there", "maps", i, name2)
+			for i3 := range e2 {
+				c.Check(e2[i3]%2 == 0, "must be a multiple of 2", "maps", i, name2, i3)
 			}
 		}
 	}
@@ -1291,7 +1259,7 @@ func (m *Maps) decode(d *contract.Decoder) {
 			for d.Object() {
 				name := string(d.Name())
 				var e *int64
-				if e = nil; !d.Null() {
+				if !d.Null() {
 					e = new(d.Int())
 				}
 				m.Nullable[name] = e
@@ -1308,8 +1276,7 @@ func (m *Maps) decode(d *contract.Decoder) {
 			m.Maps = map[string]map[string]string{}
 			for d.Object() {
 				name := string(d.Name())
-				var e map[string]string
-				e = map[string]string{}
+				e := map[string]string{}
 				for d.Object() {
 					name2 := string(d.Name())
 					e[name2] = d.String()
@@ -1320,8 +1287,7 @@ func (m *Maps) decode(d *contract.Decoder) {
 			m.Lists = map[string][]bool{}
 			for d.Object() {
 				name := string(d.Name())
-				var e []bool
-				e = []bool{}
+				e := []bool{}
 				for d.Array() {
 					e = append(e, d.Bool())
 				}
@@ -1342,45 +1308,33 @@ func (m *Maps) decode(d *contract.Decoder) {
 // Validate reports every rule of the contract that the value breaks, by place.
 func (m Maps) Validate() error {
 	var c contract.Checker
-	if m.Open != nil {
-		for name, e := range m.Open {
-			c.Check(e != nil, "must be there", "open", name)
-		}
+	for name, e := range m.Open {
+		c.Check(e != nil, "must be there", "open", name)
 	}
-	if m.Typed != nil {
-		for name, e := range m.Typed {
-			c.Check(e >= 0, "must be at least 0", "typed", name)
-		}
+	for name, e := range m.Typed {
+		c.Check(e >= 0, "must be at least 0", "typed", name)
 	}
 	if m.Sized != nil {
 		c.Check(len(m.Sized) >= 1, "must have at least 1 member", "sized")
 		c.Check(len(m.Sized) <= 2, "must have at most 2 members", "sized")
 	}
-	if m.Nullable != nil {
-		for name, e := range m.Nullable {
-			if e != nil {
-				c.Check(*e <= 9, "must be at most 9", "nullable", name)
-			}
+	for name, e := range m.Nullable {
+		if e != nil {
+			c.Check(*e <= 9, "must be at most 9", "nullable", name)
 		}
 	}
-	if m.Objects != nil {
-		for name, e := range m.Objects {
-			c.Nested(e.Validate(), "objects", name)
+	for name, e := range m.Objects {
+		c.Nested(e.Validate(), "objects", name)
+	}
+	for name, e := range m.Maps {
+		c.Check(len(e) >= 1, "must have at least 1 member", "maps", name)
+		for name2, e2 := range e {
+			c.Check(e2 != "", "must not be empty", "maps", name, name2)
 		}
 	}
-	if m.Maps != nil {
-		for name, e := range m.Maps {
-			c.Check(len(e) >= 1, "must have at least 1 member", "maps", name)
-			for name2, e2 := range e {
-				c.Check(e2 != "", "must not be empty", "maps", name, name2)
-			}
-		}
-	}
-	if m.Lists != nil {
-		for name, e := range m.Lists {
-			c.Check(e != nil, "must be there", "lists", name)
-			c.Check(len(e) <= 1, "must have at most 1 element", "lists", name)
-		}
+	for name, e := range m.Lists {
+		c.Check(e != nil, "must be there", "lists", name)
+		c.Check(len(e) <= 1, "must have at most 1 element", "lists", name)
 	}
 	if m.AnySized != nil {
 		c.Check(len(m.AnySized) >= 2, "must have at least 2 members", "anySized")
@@ -1482,10 +1436,8 @@ func (m Mixed) Validate() error {
 	if v, ok := m.Nullable.Get(); ok {
 		c.Nested(v.Validate(), "nullable")
 	}
-	if m.List != nil {
-		for i := range m.List {
-			c.Nested(m.List[i].Validate(), "list", i)
-		}
+	for i := range m.List {
+		c.Nested(m.List[i].Validate(), "list", i)
 	}
 	return c.Err()
 }
@@ -2480,7 +2432,7 @@ func (m *Table) decode(d *contract.Decoder) {
 	for d.Object() {
 		name := string(d.Name())
 		var e *string
-		if e = nil; !d.Null() {
+		if !d.Null() {
 			e = new(d.String())
 		}
 		(*m)[name] = e
@@ -2627,10 +2579,8 @@ func (m Tree) Validate() error {
 	if m.Next != nil {
 		c.Nested(m.Next.Validate(), "next")
 	}
-	if m.ByName != nil {
-		for name, e := range m.ByName {
-			c.Nested(e.Validate(), "byName", name)
-		}
+	for name, e := range m.ByName {
+		c.Nested(e.Validate(), "byName", name)
 	}
 	return c.Err()
 }
@@ -2684,7 +2634,7 @@ func (m *Unique) decode(d *contract.Decoder) {
 			m.Nullable = []*int64{}
 			for d.Array() {
 				var e *int64
-				if e = nil; !d.Null() {
+				if !d.Null() {
 					e = new(d.Int())
 				}
 				m.Nullable = append(m.Nullable, e)
@@ -2707,8 +2657,7 @@ func (m *Unique) decode(d *contract.Decoder) {
 		case "lists":
 			m.Lists = [][]float64{}
 			for d.Array() {
-				var e []float64
-				e = []float64{}
+				e := []float64{}
 				for d.Array() {
 					e = append(e, d.Float())
 				}
@@ -2722,8 +2671,7 @@ func (m *Unique) decode(d *contract.Decoder) {
 		case "maps":
 			m.Maps = []map[string]float64{}
 			for d.Array() {
-				var e map[string]float64
-				e = map[string]float64{}
+				e := map[string]float64{}
 				for d.Object() {
 					name2 := string(d.Name())
 					e[name2] = d.Float()
@@ -2757,10 +2705,8 @@ func (m Unique) Validate() error {
 	if m.Nullable != nil {
 		c.Check(contract.DistinctJSON(m.Nullable), "must have no two equal elements", "nullable")
 	}
-	if m.Open != nil {
-		for i := range m.Open {
-			c.Nested(m.Open[i].Validate(), "open", i)
-		}
+	for i := range m.Open {
+		c.Nested(m.Open[i].Validate(), "open", i)
 	}
 	if m.Closed != nil {
 		c.Check(contract.DistinctJSON(m.Closed), "must have no two equal elements", "closed")
