@@ -105,7 +105,7 @@ func (m *messages) countFields(t *model.Type) {
 	if t.Extra != nil {
 		n += " + len(m." + extraName(t) + ")"
 	}
-	m.line("n := %s\n%s", n, count)
+	m.line("n := %s\n%s", n, strings.TrimSuffix(count, "\n"))
 	counted := *t
 	if countedWhileDecoding(t) {
 		counted.MinItems = nil // others may have been ignored

@@ -4,16 +4,18 @@ import (
 	"bytes"
 	"flag"
 	"os"
+	"path"
 	"testing"
 
 	"github.com/idem-go/idem/gen/internal/asyncapi"
 	"github.com/idem-go/idem/gen/internal/diag"
+	"github.com/idem-go/idem/gen/internal/gosrc"
 	"github.com/idem-go/idem/gen/internal/model"
 	"github.com/idem-go/idem/gen/internal/render"
 	"github.com/idem-go/idem/gen/internal/source"
 )
 
-var update = flag.Bool("update", false, "write difftest/messages_gen.go anew")
+var update = flag.Bool("update", false, "write the messages_gen.go below difftest anew")
 
 func loadDifftest(t testing.TB) *model.Contract {
 	t.Helper()
@@ -29,24 +31,42 @@ func loadDifftest(t testing.TB) *model.Contract {
 	return c
 }
 
-// The generated package in difftest, whose tests prove what generated messages
-// do, is what the renderer writes today: go test -run TestDifftest -update
-func TestDifftest(t *testing.T) {
-	body, err := render.Messages(loadDifftest(t), "difftest")
-	if err != nil {
-		t.Fatal(err)
+func loadGo(t testing.TB) *model.Contract {
+	t.Helper()
+	var problems diag.List
+	c := gosrc.Load(os.DirFS("difftest"), "gomsg", &problems, gosrc.Options{})
+	for _, p := range problems.Sorted() {
+		t.Error(p)
 	}
-	const file = "difftest/messages_gen.go"
-	if *update {
-		if err := os.WriteFile(file, body, 0o644); err != nil {
+	if t.Failed() {
+		t.FailNow()
+	}
+	return c
+}
+
+// The generated packages in difftest, whose tests prove what generated
+// messages do, are what the renderer writes today:
+// go test -run TestDifftest -update
+func TestDifftest(t *testing.T) {
+	for pkg, load := range map[string]func(testing.TB) *model.Contract{
+		"difftest": loadDifftest, "difftest/gomsg": loadGo, "difftest/byhand": byHand,
+	} {
+		body, err := render.Messages(load(t), path.Base(pkg))
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	if have, err := os.ReadFile(file); err != nil || !bytes.Equal(have, body) {
-		t.Errorf("%s is not up to date (%v): go test -run TestDifftest -update", file, err)
-	}
-	again, err := render.Messages(loadDifftest(t), "difftest")
-	if err != nil || !bytes.Equal(again, body) {
-		t.Errorf("the second time it is written differently (%v)", err)
+		file := pkg + "/messages_gen.go"
+		if *update {
+			if err := os.WriteFile(file, body, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if have, err := os.ReadFile(file); err != nil || !bytes.Equal(have, body) {
+			t.Errorf("%s is not up to date (%v): go test -run TestDifftest -update", file, err)
+		}
+		again, err := render.Messages(load(t), path.Base(pkg))
+		if err != nil || !bytes.Equal(again, body) {
+			t.Errorf("%s: the second time it is written differently (%v)", pkg, err)
+		}
 	}
 }
