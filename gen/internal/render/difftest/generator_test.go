@@ -19,13 +19,14 @@ type generator struct {
 	*rand.Rand
 	strings.Builder
 	// wild is how often of 1000 something else is written, full how often of
-	// 100 an optional member is there.
+	// 100 an optional member is there; below 0 it is just one of them, so that
+	// no other hides what becomes of it.
 	wild, full int
 }
 
 func generate(t *model.Type, seed uint64) string {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 1))} //nolint:gosec // the same every time
-	g.wild, g.full = []int{0, 0, 5, 20, 100}[g.IntN(5)], []int{0, 10, 20, 50, 100}[g.IntN(5)]
+	g.wild, g.full = []int{0, 0, 5, 20, 100}[g.IntN(5)], []int{-1, -1, -1, 10, 20, 50, 100}[g.IntN(7)]
 	g.value(t, false, 0)
 	return g.String()
 }
@@ -219,6 +220,9 @@ func (g *generator) integer(t *model.Type) {
 		}
 	}
 	r, _ := new(big.Rat).SetString(pick(g, list...))
+	if !r.IsInt() && g.oneIn(2) { // next to a bound
+		r.SetInt(new(big.Int).Quo(r.Num(), r.Denom()))
+	}
 	switch {
 	case g.oneIn(5):
 		r.Add(r, big.NewRat(int64(g.IntN(3)-1), 1))
@@ -287,6 +291,9 @@ func (g *generator) array(t *model.Type, depth int) {
 		}
 		from := g.Len()
 		if before != "" && g.oneIn(15) {
+			if g.oneIn(2) && strings.HasSuffix(before, "}") && len(before) > 2 { // but for a member that may be ignored
+				before = before[:len(before)-1] + `,"k":` + strconv.Itoa(i) + "}"
+			}
 			g.WriteString(before) // equal elements
 		} else {
 			g.value(t.Elem, t.ElemNullable, depth+1)
@@ -303,8 +310,12 @@ func (g *generator) object(fields []*model.Field, extra *model.Type, nullable bo
 		nullable bool
 	}
 	var list []member
-	for _, f := range fields {
-		if f.Required && g.oneIn(100) || !f.Required && (g.IntN(100) >= g.full || depth > 5) {
+	only := 0
+	if g.full < 0 && len(fields) > 0 {
+		only = g.IntN(len(fields))
+	}
+	for i, f := range fields {
+		if f.Required && g.oneIn(100) || !f.Required && (g.IntN(100) >= g.full && (g.full >= 0 || i != only) || depth > 5) {
 			continue
 		}
 		list = append(list, member{f.Name, f.Type, f.Nullable})
