@@ -27,21 +27,6 @@ func isNilable(t *model.Type) bool {
 	return t.Kind == model.Array || t.Kind == model.MapOf || t.Kind == model.Raw
 }
 
-// facts are what must be known of types before they are written.
-type facts struct {
-	checked map[*model.Type]bool
-}
-
-func newFacts() *facts { return &facts{checked: map[*model.Type]bool{}} }
-
-// inspect refuses what cannot be written.
-func (f *facts) inspect(t *model.Type) error {
-	if t.Declared && t.Kind != model.Object {
-		return nil
-	}
-	return noAnonymousCycle(t, nil)
-}
-
 // noAnonymousCycle makes sure that checks written in place come to an end.
 func noAnonymousCycle(t *model.Type, path []*model.Type) error {
 	for _, next := range parts(t) {
@@ -91,12 +76,12 @@ func reaches(t *model.Type, is func(*model.Type) bool) bool {
 }
 
 // isChecked reports whether Validate of a type can ever fail.
-func (f *facts) isChecked(t *model.Type) bool {
-	if known, ok := f.checked[t]; ok {
-		return known
+func (m *messages) isChecked(t *model.Type) bool {
+	known, ok := m.checked[t]
+	if !ok {
+		known = reaches(t, hasRules)
+		m.checked[t] = known
 	}
-	known := reaches(t, hasRules)
-	f.checked[t] = known
 	return known
 }
 

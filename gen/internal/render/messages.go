@@ -19,14 +19,14 @@ const contractPath = library + "/framework/contract"
 // is decoded and written, and Validate. Of a type that is the user's own Go
 // code it is only Validate.
 func Messages(c *model.Contract, pkg string) ([]byte, error) {
-	m := &messages{use: imports{}, patterns: map[string]string{}, facts: newFacts(), decoded: decodedPayloads(c), doc: true}
+	m := &messages{Builder: &strings.Builder{}, use: imports{}, patterns: map[string]string{}, checked: map[*model.Type]bool{}, decoded: decodedPayloads(c), doc: true}
 	for _, t := range c.Types {
 		if t.Declared {
 			m.doc = false
 		}
 	}
 	for _, t := range c.Types {
-		if err := m.facts.inspect(t); err != nil {
+		if err := noAnonymousCycle(t, nil); err != nil {
 			return nil, err
 		}
 		m.typ(t)
@@ -49,13 +49,14 @@ func Messages(c *model.Contract, pkg string) ([]byte, error) {
 
 // messages writes messages_gen.go.
 type messages struct {
-	strings.Builder
+	*strings.Builder
 	use imports
 	// patterns are the variables of regular expressions, patternList the
 	// expressions in the order of their variables.
 	patterns    map[string]string
 	patternList []string
-	facts       *facts
+	// checked remembers isChecked.
+	checked map[*model.Type]bool
 	// decoded are payloads that the engine decodes through their DecodeMessage.
 	decoded map[string]bool
 	doc     bool // the package has no comment yet
@@ -66,11 +67,10 @@ func (m *messages) line(format string, args ...any) { fmt.Fprintf(m, format+"\n"
 // aside collects what write writes instead of writing it.
 func (m *messages) aside(write func()) string {
 	before := m.Builder
-	m.Builder = strings.Builder{}
+	defer func() { m.Builder = before }()
+	m.Builder = &strings.Builder{}
 	write()
-	out := m.String()
-	m.Builder = before //nolint:govet // moved back, not copied
-	return out
+	return m.String()
 }
 
 func (m *messages) typ(t *model.Type) {
