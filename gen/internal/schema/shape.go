@@ -60,7 +60,7 @@ type count struct {
 func (b *Builder) collect(n *source.Node) (*shape, bool) {
 	sh := &shape{node: n, numbers: map[string]bound{}, counts: map[string]count{}}
 	before := b.problems.Len()
-	b.gather(sh, n, map[*source.Node]bool{})
+	b.gather(sh, n, map[*source.Node]bool{}, map[*source.Node]bool{})
 	if sh.parts > 1 && sh.extra != nil && sh.extra.Value.Kind == source.Bool && sh.extra.Value.Text == "false" {
 		b.problems.Addf(diag.SchemaConflict, sh.extra.NamePos, "declare all members in one schema, or leave it out",
 			"additionalProperties: false within allOf refuses the members of the other schemas")
@@ -68,13 +68,17 @@ func (b *Builder) collect(n *source.Node) (*shape, bool) {
 	return sh, b.problems.Len() == before
 }
 
-// gather adds what one schema says.
-func (b *Builder) gather(sh *shape, n *source.Node, open map[*source.Node]bool) {
-	if open[n] {
+// gather adds what one schema says, once: open are those around it, done those
+// that have been added.
+func (b *Builder) gather(sh *shape, n *source.Node, open, done map[*source.Node]bool) {
+	switch {
+	case open[n]:
 		b.problems.Addf(diag.RefLoop, n.Pos, "", "allOf leads back to itself")
 		return
+	case done[n]:
+		return
 	}
-	open[n] = true
+	open[n], done[n] = true, true
 	defer delete(open, n)
 	if n.Kind != source.Map {
 		b.problems.Addf(diag.SchemaKind, n.Pos, "", "a schema must be an object, is %s", n.Kind)
@@ -95,7 +99,7 @@ func (b *Builder) gather(sh *shape, n *source.Node, open map[*source.Node]bool) 
 		case kind.support == refused:
 			b.problems.Addf(diag.SchemaUnsupported, f.NamePos, kind.note, "%q is not supported", f.Name)
 		case f.Name == "allOf":
-			b.gatherAll(sh, f, open)
+			b.gatherAll(sh, f, open, done)
 			types = sh.types
 		case f.Name == "type":
 			types, nullable = b.typesOf(sh, f)
@@ -120,14 +124,14 @@ func (b *Builder) gather(sh *shape, n *source.Node, open map[*source.Node]bool) 
 	}
 }
 
-func (b *Builder) gatherAll(sh *shape, f *source.Field, open map[*source.Node]bool) {
+func (b *Builder) gatherAll(sh *shape, f *source.Field, open, done map[*source.Node]bool) {
 	if f.Value.Kind != source.List || len(f.Value.Items) == 0 {
 		b.wrongKind(f, "a list of schemas")
 		return
 	}
 	for _, item := range f.Value.Items {
 		if part := b.set.Deref(item); part != nil {
-			b.gather(sh, part, open)
+			b.gather(sh, part, open, done)
 		}
 	}
 }
