@@ -118,7 +118,7 @@ func roundTrip(t *testing.T, c *target, m message, data []byte) {
 // validator accepts them, and survive a round trip. Of each message both
 // happens.
 func TestDifferences(t *testing.T) {
-	perMessage := 3000
+	perMessage := 2000
 	if testing.Short() {
 		perMessage = 300
 	}
