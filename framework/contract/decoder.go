@@ -60,8 +60,9 @@ func NewDecoder(data []byte) *Decoder {
 	return d
 }
 
-// End reports the first error, as an *[Error] that is undecodable, if the
-// value was not as it was read or if anything follows it.
+// End reports the first error, as an *[Error], if the value was not as it was
+// read or if anything follows it. It is undecodable unless all that is wrong is a
+// member that is missing.
 func (d *Decoder) End() error {
 	d.space()
 	switch {
@@ -251,6 +252,7 @@ func (d *Decoder) settle() {
 func (d *Decoder) Require(has bool, name string) {
 	if !has && d.fatal == nil && d.wrong == nil {
 		d.wrong = d.errorAt(d.pointer()+segment(name), "must be there")
+		d.wrong.undecodable = false // the members that are there have their types
 	}
 }
 

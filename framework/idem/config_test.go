@@ -104,6 +104,7 @@ func TestConfigValidate(t *testing.T) {
 
 	want := []string{
 		"transport", "store", "sqlite.synchronous", "topicPrefix",
+		"groupPrefix",
 		"postgres.schema", "postgres.tablePrefix", "postgres.maxConns", "postgres.queueMaxConns", "postgres.claimWait",
 		"kafka.brokers[1]", "kafka.brokers[2]", "kafka.brokers[3]", "kafka.brokers[4]",
 		"kafka.version", "kafka.partitions", "kafka.replicationFactor", "kafka.window", "kafka.sessionTimeout", "kafka.tls.caFile", "kafka.sasl.user",

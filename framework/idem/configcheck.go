@@ -32,8 +32,8 @@ func (c Config) Validate() error {
 	e.oneOf("transport", c.Transport, nameSQLite, namePostgres, nameKafka, nameMemory)
 	e.oneOf("store", c.Store, nameSQLite, namePostgres, nameMemory)
 	e.oneOf("sqlite.synchronous", c.SQLite.Synchronous, "full", "normal")
-	for path, prefix := range map[string]string{"topicPrefix": c.TopicPrefix, "groupPrefix": c.GroupPrefix} {
-		e.check(prefix == "" || len(prefix) <= 60 && validName(prefix), path, "must be at most 60 letters, digits, '.', '_' or '-'")
+	for _, p := range []struct{ path, prefix string }{{"topicPrefix", c.TopicPrefix}, {"groupPrefix", c.GroupPrefix}} {
+		e.check(p.prefix == "" || len(p.prefix) <= 60 && validName(p.prefix), p.path, "must be at most 60 letters, digits, '.', '_' or '-'")
 	}
 	c.checkPostgres(&e)
 	c.checkKafka(&e)

@@ -19,7 +19,8 @@ import (
 // Its error should name places, never values. It makes the message invalid, so
 // the message becomes a dead letter at once: of reason [ReasonUndecodable] if an
 // error in its tree has a method Undecodable() bool that returns true (the
-// payload does not even have the type), else of reason [ReasonInvalid].
+// payload does not even have the type), else of reason [ReasonInvalid]. The error
+// of an UnmarshalJSON counts in the same way if it has that method.
 type MessageDecoder interface {
 	DecodeMessage(info Info, payload []byte) error
 }
@@ -45,10 +46,14 @@ func decode[T any](info Info, payload []byte) (T, error) {
 		*to = bytes.Clone(payload)
 		return v, nil
 	case MessageDecoder:
-		err := decodedBy(to, info, payload) // before v is looked at
+		err := broken(to.DecodeMessage(info, payload)) // before v is looked at
 		return v, err
 	}
 	if err := json.Unmarshal(payload, &v); err != nil {
+		var tells interface{ Undecodable() bool }
+		if errors.As(err, &tells) { // of an UnmarshalJSON that names places and no values
+			return v, broken(err)
+		}
 		return v, Invalid(describeJSON(err))
 	}
 	if bytes.Equal(bytes.TrimSpace(payload), []byte("null")) { // no value to look at or to validate
@@ -69,8 +74,8 @@ func decode[T any](info Info, payload []byte) (T, error) {
 	return v, nil
 }
 
-func decodedBy(to MessageDecoder, info Info, payload []byte) error {
-	err := to.DecodeMessage(info, payload)
+// broken is what a payload's own decoder says, by what it says of the payload.
+func broken(err error) error {
 	if err == nil {
 		return nil
 	}
