@@ -10,7 +10,6 @@ import (
 
 	"github.com/idem-go/idem/examples/pedidos/demo"
 	"github.com/idem-go/idem/framework/idem"
-	"github.com/idem-go/idem/wiring"
 )
 
 // A service that doubles or drops effects is found out.
@@ -28,14 +27,7 @@ func TestBrokenService(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			o := inMemory(t)
-			good := o.Build
-			o.Build = func(ctx context.Context, cfg idem.Config, wo wiring.Options, schema string) (*demo.Assembled, func(), error) {
-				a, closeAll, err := good(ctx, cfg, wo, schema)
-				if err == nil {
-					a.Loja = tc.loja(a.Loja)
-				}
-				return a, closeAll, err
-			}
+			o.Build = memoryBuild(tc.loja)
 			r, err := demo.Main(t.Context(), o)
 			if err != nil {
 				t.Fatal(err)
@@ -50,12 +42,10 @@ func TestBrokenService(t *testing.T) {
 // inMemory are the options of a run that fails after some seconds if it does
 // not come to its end.
 func inMemory(t *testing.T) demo.Options {
-	if tagged != "" && tagged != "memory" {
-		t.Skipf("built for %s alone", tagged)
-	}
+	skipUnlessLinked(t, "memory")
 	cfg := forDemo(idem.Config{Transport: "memory"}.WithDefaults(), t.TempDir())
 	return demo.Options{
-		Config: cfg, Build: builder(), Events: 20, Seed: 1, Timeout: 8 * time.Second,
+		Config: cfg, Build: build(), Events: 20, Seed: 1, Timeout: 8 * time.Second,
 		Progress: io.Discard, Logger: slog.New(slog.DiscardHandler),
 	}
 }

@@ -41,7 +41,7 @@ func (c child) work(ctx context.Context, shared *config.Flags, log *slog.Logger,
 	}()
 	cfg, err := load(shared)
 	if err == nil {
-		err = demo.Work(ctx, c.Name, c.Run, forDemo(cfg, c.Dir), builder(), log)
+		err = demo.Work(ctx, c.Name, c.Run, forDemo(cfg, c.Dir), build(), log)
 	}
 	if err != nil {
 		fmt.Fprintf(stderr, "pedidos: %s: %v\n", c.Name, err)

@@ -12,9 +12,7 @@ import (
 // word about it.
 func load(shared *config.Flags) (idem.Config, error) {
 	src := shared.Source()
-	if tagged != "" {
-		src.Overrides = append([]string{"transport=" + tagged}, src.Overrides...)
-	}
+	src.Overrides = append(linked(), src.Overrides...)
 	return config.Load(src)
 }
 

@@ -136,6 +136,6 @@ func (f flags) options(dir string) (demo.Options, error) {
 		return demo.Options{}, errors.New("-kill needs a transport that outlives a process: -transport sqlite, postgres or kafka")
 	}
 	return demo.Options{
-		Config: forDemo(cfg, dir), Build: builder(), Events: f.events, Seed: f.seed, Timeout: f.timeout,
+		Config: forDemo(cfg, dir), Build: build(), Events: f.events, Seed: f.seed, Timeout: f.timeout,
 	}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -77,11 +78,17 @@ const orders = 60
 // args are the flags of a short run, which may take long under the race detector.
 func (b backend) args(t *testing.T, more ...string) []string {
 	t.Helper()
-	if tagged != "" && tagged != b.transport {
-		t.Skipf("built for %s alone", tagged)
-	}
+	skipUnlessLinked(t, b.transport)
 	args := append([]string{"-config", noConfig(t), "-transport", b.transport, "-n", fmt.Sprint(orders), "-timeout", "2m"}, b.flags(t)...)
 	return append(args, more...)
+}
+
+// skipUnlessLinked leaves out what a program built with a tag does not have.
+func skipUnlessLinked(t *testing.T, transport string) {
+	t.Helper()
+	if l := linked(); l != nil && !slices.Contains(l, "transport="+transport) {
+		t.Skipf("built for %v alone", l)
+	}
 }
 
 // noConfig keeps a run from the idem.yaml of this folder.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/idem-go/idem/examples/pedidos/demo"
+	"github.com/idem-go/idem/examples/pedidos/handlers"
 	"github.com/idem-go/idem/framework/idem"
 	"github.com/idem-go/idem/wiring"
 )
@@ -116,9 +117,9 @@ func TestInterruptedSetUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	build := o.Build
-	o.Build = func(ctx context.Context, cfg idem.Config, wo wiring.Options, schema string) (*demo.Assembled, func(), error) {
+	o.Build = func(ctx context.Context, cfg idem.Config, wo wiring.Options, in handlers.Input) (*demo.Assembled, func(), error) {
 		cancel()
-		return build(ctx, cfg, wo, schema)
+		return build(ctx, cfg, wo, in)
 	}
 	o.Progress, o.Logger = io.Discard, slog.New(slog.DiscardHandler)
 	if _, err := demo.Main(ctx, o); !errors.Is(err, context.Canceled) {

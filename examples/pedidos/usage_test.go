@@ -31,8 +31,8 @@ func TestUsage(t *testing.T) {
 		{"-nonsense", "flag provided but not defined: -nonsense"},
 	} {
 		t.Run(tc.args, func(t *testing.T) {
-			if tagged != "" && strings.Contains(tc.args, "-transport") {
-				t.Skipf("built for %s alone", tagged)
+			if linked() != nil && strings.Contains(tc.args, "-transport") {
+				t.Skipf("built for %v alone", linked())
 			}
 			fails(t, strings.Fields(tc.args), tc.want)
 		})
@@ -60,9 +60,7 @@ func TestUnreachable(t *testing.T) {
 }
 
 func at(transport string, args []string, l net.Listener, t *testing.T) []string {
-	if tagged != "" && tagged != transport {
-		t.Skipf("built for %s alone", tagged)
-	}
+	skipUnlessLinked(t, transport)
 	out := make([]string, len(args))
 	for i, arg := range args {
 		out[i] = strings.ReplaceAll(arg, "ADDRESS", l.Addr().String())

@@ -46,10 +46,10 @@ func TestTaggedPrograms(t *testing.T) {
 		tag   string
 		never []string
 	}{
-		{"memory", clients},
 		{"sqlite", concat(kafkaClients, postgresClients)},
 		{"postgres", concat(kafkaClients, sqliteClients)},
 		{"kafka", concat(others("kafka"), []string{"github.com/ThreeDotsLabs/watermill-sql/...", "github.com/lib/pq/..."})},
+		{"kafkasqlite", concat(others("kafka"), postgresClients)},
 	} {
 		t.Run(tc.tag, func(t *testing.T) {
 			const program = module + "/examples/pedidos"

@@ -96,11 +96,12 @@ var rules = []rule{
 	{packages: "./wiring/kafkasqlite", never: postgresClients, why: ownProgram},
 
 	{
-		packages: "./examples/pedidos/handlers", imports: []string{"./framework/idem", "./framework/idemsql", "./examples/pedidos/loja", "./examples/pedidos/pedidosmsg"},
-		never: concat(clients, []string{"./transports/...", "./framework/store/..."}),
-		why:   "handlers are the same, byte for byte, on every transport and store",
+		packages: "./examples/pedidos/handlers",
+		imports:  []string{"./framework/idem", "./framework/idemsql", "./examples/pedidos/loja/...", "./examples/pedidos/pedidosmsg", "github.com/google/wire"},
+		never:    concat(clients, []string{"./transports/...", "./framework/store/..."}),
+		why:      "handlers are the same, byte for byte, on every transport and store",
 	},
-	{packages: "./examples/pedidos/pedidosmsg", imports: []string{"./framework/idem"}, never: clients, why: "a contract knows no broker"},
+	{packages: "./examples/pedidos/pedidosmsg", imports: []string{"./framework/idem", "./framework/contract", "github.com/google/wire"}, never: clients, why: "a contract knows no broker"},
 	{packages: "./examples/pedidos/demo", never: clients, why: "the demo drives whatever backend it is given"},
 }
 

@@ -10,7 +10,7 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/idem-go/idem/examples/pedidos/handlers"
+	"github.com/idem-go/idem/examples/pedidos/pedidosmsg"
 	"github.com/idem-go/idem/framework/idem"
 )
 
@@ -21,14 +21,14 @@ type client struct {
 }
 
 // Cobrar implements handlers.Gateway.
-func (c client) Cobrar(ctx context.Context, chave, pedidoID string, centavos int64) (handlers.Recibo, error) {
+func (c client) Cobrar(ctx context.Context, chave, pedidoID string, centavos int64) (pedidosmsg.CobrarResult, error) {
 	body, err := json.Marshal(chargeRequest{PedidoID: pedidoID, Centavos: centavos})
 	if err != nil {
-		return handlers.Recibo{}, err
+		return pedidosmsg.CobrarResult{}, err
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+"/charges", bytes.NewReader(body))
 	if err != nil {
-		return handlers.Recibo{}, err
+		return pedidosmsg.CobrarResult{}, err
 	}
 	req.Header.Set(keyHeader, chave)
 	r, _, err := c.do(req)
@@ -36,10 +36,10 @@ func (c client) Cobrar(ctx context.Context, chave, pedidoID string, centavos int
 }
 
 // Consultar implements handlers.Gateway.
-func (c client) Consultar(ctx context.Context, chave string) (handlers.Recibo, bool, error) {
+func (c client) Consultar(ctx context.Context, chave string) (pedidosmsg.CobrarResult, bool, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+"/charges/"+url.PathEscape(chave), nil)
 	if err != nil {
-		return handlers.Recibo{}, false, err
+		return pedidosmsg.CobrarResult{}, false, err
 	}
 	r, status, err := c.do(req)
 	if status == http.StatusNotFound {
@@ -48,7 +48,7 @@ func (c client) Consultar(ctx context.Context, chave string) (handlers.Recibo, b
 	return r, err == nil, err
 }
 
-func (c client) do(req *http.Request) (r handlers.Recibo, status int, err error) {
+func (c client) do(req *http.Request) (r pedidosmsg.CobrarResult, status int, err error) {
 	resp, err := c.http.Do(req)
 	if err != nil {
 		return r, 0, err

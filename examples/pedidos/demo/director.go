@@ -11,7 +11,9 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
+	"github.com/idem-go/idem/examples/pedidos/handlers"
 	"github.com/idem-go/idem/examples/pedidos/loja"
+	"github.com/idem-go/idem/examples/pedidos/pedidosmsg"
 	"github.com/idem-go/idem/framework/idem"
 	"github.com/idem-go/idem/wiring"
 )
@@ -23,6 +25,7 @@ type director struct {
 	say     func(format string, args ...any)
 	control *control
 	run     Run
+	cfg     idem.Config // the run's own
 	plan    plan
 	result  *Result
 
@@ -51,13 +54,17 @@ func (d *director) setUp(outer context.Context, within time.Duration) error {
 }
 
 func (d *director) assemble(ctx context.Context) (err error) {
-	d.own, d.closeOwn, err = d.o.Build(ctx, d.run.configure(d.o.Config), wiring.Options{Logger: d.o.Logger}, d.run.Schema())
+	d.cfg = d.run.configure(d.o.Config)
+	d.own, d.closeOwn, err = d.o.Build(ctx, d.cfg, wiring.Options{Logger: d.o.Logger}, handlers.Input{Schema: d.run.schema(d.cfg)})
 	if err != nil {
 		return err
 	}
-	topics := d.run.Topics()
+	var topics []string
+	for _, op := range operations() {
+		topics = append(topics, d.cfg.Topic(op.Topic))
+	}
 	for _, step := range []func() error{
-		func() error { return d.own.Transport.EnsureTopics(ctx, topics.Pedidos, topics.Faturas) },
+		func() error { return d.own.Transport.EnsureTopics(ctx, topics...) },
 		func() error { return d.own.Loja.Criar(ctx) },
 		func() error { return d.own.Store.Migrate(ctx) },
 		func() error {
@@ -150,7 +157,7 @@ func (d *director) publish(ctx context.Context) error {
 			msgs[i] = message.NewMessage(m.id, m.body)
 			msgs[i].SetContext(idem.WithEnvelope(ctx, idem.Envelope{Key: []byte(m.key)}))
 		}
-		if err := d.own.Transport.Publisher().Publish(d.run.Topics().Pedidos, msgs...); err != nil {
+		if err := d.own.Transport.Publisher().Publish(d.cfg.Topic(pedidosmsg.FaturarOperation().Topic), msgs...); err != nil {
 			return err
 		}
 		d.published.Add(int64(len(msgs)))

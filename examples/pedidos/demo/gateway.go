@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/idem-go/idem/examples/pedidos/handlers"
 	"github.com/idem-go/idem/examples/pedidos/loja"
+	"github.com/idem-go/idem/examples/pedidos/pedidosmsg"
 )
 
 // The gateway takes some charges, is down for a while, then tells its clients
@@ -27,7 +27,7 @@ type gateway struct {
 	say         func(format string, args ...any)
 	healthyFor  int // charges it takes before the outage
 	mu          sync.Mutex
-	receipts    map[string]handlers.Recibo // by key
+	receipts    map[string]pedidosmsg.CobrarResult // by key
 	charges     []loja.Efeito
 	downUntil   time.Time
 	back        bool // the outage is over
@@ -36,7 +36,7 @@ type gateway struct {
 }
 
 func newGateway(healthyFor int, say func(string, ...any)) *gateway {
-	return &gateway{say: say, healthyFor: healthyFor, receipts: map[string]handlers.Recibo{}}
+	return &gateway{say: say, healthyFor: healthyFor, receipts: map[string]pedidosmsg.CobrarResult{}}
 }
 
 func (g *gateway) routes(mux *http.ServeMux) {
@@ -71,7 +71,7 @@ func (g *gateway) charge(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	g.charges = append(g.charges, loja.Efeito{Tabela: cobrancas, PedidoID: req.PedidoID, Centavos: req.Centavos})
-	g.receipts[key] = handlers.Recibo{Numero: "r-" + key}
+	g.receipts[key] = pedidosmsg.CobrarResult{Numero: "r-" + key}
 	_ = json.NewEncoder(w).Encode(g.receipts[key])
 }
 

@@ -21,33 +21,25 @@ func newRun(control string) Run {
 	return Run{ID: hex.EncodeToString(b[:]), Control: control}
 }
 
-// Topics are the run's own.
-func (r Run) Topics() pedidosmsg.Topics {
-	return pedidosmsg.Topics{Pedidos: "pedidos-" + r.ID, Faturas: "faturas-" + r.ID}
+// operations are the consumers of the service.
+func operations() []idem.Operation {
+	return []idem.Operation{pedidosmsg.FaturarOperation(), pedidosmsg.ReservarOperation(), pedidosmsg.CobrarOperation()}
 }
 
-// Schema is the run's own PostgreSQL schema.
-func (r Run) Schema() string { return "pedidos_" + r.ID }
-
-// own makes an operation the run's own: its name is its consumer group, which
-// Kafka shares.
-func (r Run) own(op idem.Operation) idem.Operation {
-	op.Name = r.name(op.Name)
-	return op
+// schema is the run's own PostgreSQL schema, "" on another database.
+func (r Run) schema(cfg idem.Config) string {
+	if cfg.WithDefaults().Store != "postgres" {
+		return ""
+	}
+	return "pedidos_" + r.ID
 }
 
-func (r Run) name(operation string) string { return operation + "-" + r.ID }
-
-// operations are the consumers of the service under the run's names.
-func (r Run) operations() []idem.Operation {
-	t := r.Topics()
-	return []idem.Operation{r.own(pedidosmsg.Faturar(t)), r.own(pedidosmsg.Reservar(t)), r.own(pedidosmsg.Cobrar(t))}
-}
-
-// configure isolates the run and declares what it needs, where the
+// configure isolates the run, and declares what it needs where the
 // configuration does not.
 func (r Run) configure(cfg idem.Config) idem.Config {
-	cfg.Postgres.Schema = r.Schema()
+	cfg.Postgres.Schema = "pedidos_" + r.ID
+	cfg.TopicPrefix = "pedidos-" + r.ID + "."
+	cfg.GroupPrefix = cfg.TopicPrefix
 	cfg.Kafka.CreateTopics = true
 	if cfg.Kafka.Partitions == 0 {
 		cfg.Kafka.Partitions = 4
@@ -55,15 +47,10 @@ func (r Run) configure(cfg idem.Config) idem.Config {
 	if cfg.Kafka.ReplicationFactor == 0 {
 		cfg.Kafka.ReplicationFactor = 1
 	}
-	breakers := map[string]idem.BreakerConfig{pedidosmsg.Gateway: {Failures: 3, OpenFor: 300 * time.Millisecond}}
+	breakers := map[string]idem.BreakerConfig{pedidosmsg.CobrarOperation().Dependency: {Failures: 3, OpenFor: 300 * time.Millisecond}}
 	for name, b := range cfg.Breakers {
 		breakers[name] = b
 	}
 	cfg.Breakers = breakers
-	consumers := map[string]idem.OperationConfig{}
-	for name, c := range cfg.Consumers {
-		consumers[r.name(name)] = c
-	}
-	cfg.Consumers = consumers
 	return cfg
 }

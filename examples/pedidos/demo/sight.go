@@ -59,9 +59,10 @@ func (d *director) unsettled(ctx context.Context) (total int, err error) {
 	if !ok {
 		return 0, nil
 	}
-	for _, op := range d.run.operations() {
+	for _, op := range operations() {
+		op = d.cfg.Apply(op)
 		for _, topic := range []string{op.Topic, op.RetryTopic()} {
-			n, _, err := broker.Depth(ctx, topic, op.Name)
+			n, _, err := broker.Depth(ctx, topic, d.cfg.Group(op.Name))
 			if err != nil {
 				return 0, err
 			}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/idem-go/idem/examples/pedidos/handlers"
 	"github.com/idem-go/idem/examples/pedidos/loja"
-	"github.com/idem-go/idem/examples/pedidos/pedidosmsg"
 	"github.com/idem-go/idem/framework/idem"
 	"github.com/idem-go/idem/middleware"
 	"github.com/idem-go/idem/wiring"
@@ -29,21 +28,26 @@ type Assembled struct {
 	Loja Loja
 }
 
-// Build assembles an application; the schema is where PostgreSQL keeps the
-// business tables. The clean-up is called after the application has ended.
-type Build func(ctx context.Context, cfg idem.Config, o wiring.Options, schema string) (*Assembled, func(), error)
+// Build assembles an application with its handlers. The clean-up is called after
+// the application has ended.
+type Build func(ctx context.Context, cfg idem.Config, o wiring.Options, in handlers.Input) (*Assembled, func(), error)
 
 // Work runs one instance of the service until ctx ends, then drains it.
 func Work(ctx context.Context, name string, run Run, cfg idem.Config, build Build, log *slog.Logger) error {
 	w := &worker{name: name, run: run, http: &http.Client{Timeout: 2 * time.Second}}
 	defer w.http.CloseIdleConnections()
-	a, closeAll, err := build(ctx, run.configure(cfg), wiring.Options{Logger: log, Observer: w.observe}, run.Schema())
+	cfg = run.configure(cfg)
+	a, closeAll, err := build(ctx, cfg, wiring.Options{Logger: log, Observer: w.observe}, handlers.Input{
+		Schema:   run.schema(cfg),
+		Gateway:  client{run.Control, w.http},
+		Quebrado: func(sku string) bool { return sku == brokenSKU && !w.fixed.Load() },
+	})
 	if err != nil {
 		return err
 	}
 	defer closeAll()
-	if err := w.register(a); err != nil {
-		return err
+	for _, op := range operations() {
+		w.consumers = append(w.consumers, a.App.Consumer(op.Name))
 	}
 	if err := w.obey(ctx); err != nil {
 		return fmt.Errorf("control server: %w", err)
@@ -67,28 +71,6 @@ type worker struct {
 	fixed     atomic.Bool // the bug in the stock handler has been mended
 
 	deliveries, duplicates, retries, resumed atomic.Int64
-}
-
-func (w *worker) register(a *Assembled) error {
-	t := w.run.Topics()
-	faturar := w.run.own(pedidosmsg.Faturar(t))
-	if err := idem.Register(a.App, faturar, handlers.Faturar{Loja: a.Loja, Topics: t}); err != nil {
-		return err
-	}
-	reservar := w.run.own(pedidosmsg.Reservar(t))
-	broken := func(sku string) bool { return sku == brokenSKU && !w.fixed.Load() }
-	if err := idem.Register(a.App, reservar, handlers.Reservar{Loja: a.Loja, Quebrado: broken}); err != nil {
-		return err
-	}
-	cobrar := w.run.own(pedidosmsg.Cobrar(t))
-	h := handlers.Cobrar{Loja: a.Loja, Gateway: client{w.run.Control, w.http}}
-	if err := idem.RegisterExternal[pedidosmsg.FaturaEmitida, handlers.Recibo](a.App, cobrar, h); err != nil {
-		return err
-	}
-	for _, op := range []idem.Operation{faturar, reservar, cobrar} {
-		w.consumers = append(w.consumers, a.App.Consumer(op.Name))
-	}
-	return nil
 }
 
 // observe counts settled deliveries.

@@ -12,40 +12,40 @@ import (
 // Gateway is the payment provider.
 type Gateway interface {
 	// Cobrar charges an order. The provider files the charge under the key.
-	Cobrar(ctx context.Context, chave, pedidoID string, centavos int64) (Recibo, error)
+	Cobrar(ctx context.Context, chave, pedidoID string, centavos int64) (pedidosmsg.CobrarResult, error)
 	// Consultar finds a charge made under the key.
-	Consultar(ctx context.Context, chave string) (r Recibo, found bool, err error)
-}
-
-// Recibo is the provider's receipt.
-type Recibo struct {
-	Numero string `json:"numero"`
+	Consultar(ctx context.Context, chave string) (r pedidosmsg.CobrarResult, found bool, err error)
 }
 
 // Cobrar charges an invoice: outside the database, so in two steps.
 type Cobrar struct {
-	Loja    loja.Loja
-	Gateway Gateway
+	loja    loja.Loja
+	gateway Gateway
 }
 
-// Call implements idem.External.
-func (h Cobrar) Call(ctx context.Context, msg idem.Message[pedidosmsg.FaturaEmitida]) (Recibo, error) {
-	r, err := h.Gateway.Cobrar(ctx, msg.Key, msg.Payload.PedidoID, msg.Payload.Centavos)
+// NewCobrar returns the handler.
+func NewCobrar(l loja.Loja, in Input) *Cobrar { return &Cobrar{l, in.Gateway} }
+
+var _ pedidosmsg.Cobrar = (*Cobrar)(nil)
+
+// Call implements pedidosmsg.Cobrar.
+func (h *Cobrar) Call(ctx context.Context, msg idem.Message[pedidosmsg.FaturaEmitida]) (pedidosmsg.CobrarResult, error) {
+	r, err := h.gateway.Cobrar(ctx, msg.Key, msg.Payload.PedidoID, msg.Payload.Centavos)
 	if err != nil {
 		return r, fmt.Errorf("charge: %w", err)
 	}
 	return r, nil
 }
 
-// Apply implements idem.External.
-func (h Cobrar) Apply(ctx context.Context, msg idem.Message[pedidosmsg.FaturaEmitida], r Recibo) error {
-	return h.Loja.Pagar(ctx, msg.Payload.PedidoID, msg.Payload.Centavos, r.Numero)
+// Apply implements pedidosmsg.Cobrar.
+func (h *Cobrar) Apply(ctx context.Context, msg idem.Message[pedidosmsg.FaturaEmitida], r pedidosmsg.CobrarResult) error {
+	return h.loja.Pagar(ctx, msg.Payload.PedidoID, msg.Payload.Centavos, r.Numero)
 }
 
 // Reconcile implements idem.Reconciler: it asks the provider what became of a
 // charge whose answer was lost.
-func (h Cobrar) Reconcile(ctx context.Context, msg idem.Message[pedidosmsg.FaturaEmitida]) (Recibo, idem.CallOutcome, error) {
-	switch r, found, err := h.Gateway.Consultar(ctx, msg.Key); {
+func (h *Cobrar) Reconcile(ctx context.Context, msg idem.Message[pedidosmsg.FaturaEmitida]) (pedidosmsg.CobrarResult, idem.CallOutcome, error) {
+	switch r, found, err := h.gateway.Consultar(ctx, msg.Key); {
 	case err != nil:
 		return r, idem.CallUnknown, fmt.Errorf("look up a charge: %w", err)
 	case found:

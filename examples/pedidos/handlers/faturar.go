@@ -9,22 +9,21 @@ import (
 )
 
 // Faturar invoices an order and asks for its payment, in one transaction.
-type Faturar struct {
-	Loja   loja.Loja
-	Topics pedidosmsg.Topics
-}
+type Faturar struct{ loja loja.Loja }
 
-// Handle implements idem.Handler.
-func (h Faturar) Handle(ctx context.Context, msg idem.Message[pedidosmsg.PedidoCriado]) error {
+// NewFaturar returns the handler.
+func NewFaturar(l loja.Loja) *Faturar { return &Faturar{l} }
+
+var _ pedidosmsg.Faturar = (*Faturar)(nil)
+
+// Handle implements pedidosmsg.Faturar.
+func (h *Faturar) Handle(ctx context.Context, msg idem.Message[pedidosmsg.PedidoCriado]) error {
 	p := msg.Payload
-	if err := conferir(ctx, h.Loja, p.PedidoID); err != nil {
+	if err := conferir(ctx, h.loja, p.PedidoID); err != nil {
 		return err
 	}
-	if err := h.Loja.Faturar(ctx, p.PedidoID, p.Centavos); err != nil {
+	if err := h.loja.Faturar(ctx, p.PedidoID, p.Centavos); err != nil {
 		return err
 	}
-	return idem.Emit(ctx, idem.Event{
-		Topic: h.Topics.Faturas, Key: []byte(p.PedidoID),
-		Payload: pedidosmsg.FaturaEmitida{PedidoID: p.PedidoID, Centavos: p.Centavos},
-	})
+	return pedidosmsg.EmitEnviarFatura(ctx, pedidosmsg.FaturaEmitida{PedidoID: p.PedidoID, Centavos: p.Centavos})
 }

@@ -8,23 +8,28 @@ import (
 	"github.com/idem-go/idem/framework/idem"
 )
 
-// Reservar reserves stock. It has a bug: it cannot handle the SKU that
-// Quebrado reports, until somebody fixes it.
+// Reservar reserves stock. It has a bug: it cannot handle the SKUs that
+// [Input].Quebrado reports, until somebody fixes it.
 type Reservar struct {
-	Loja     loja.Loja
-	Quebrado func(sku string) bool
+	loja     loja.Loja
+	quebrado func(sku string) bool
 }
 
-// Handle implements idem.Handler.
-func (h Reservar) Handle(ctx context.Context, msg idem.Message[pedidosmsg.PedidoCriado]) error {
+// NewReservar returns the handler.
+func NewReservar(l loja.Loja, in Input) *Reservar { return &Reservar{l, in.Quebrado} }
+
+var _ pedidosmsg.Reservar = (*Reservar)(nil)
+
+// Handle implements pedidosmsg.Reservar.
+func (h *Reservar) Handle(ctx context.Context, msg idem.Message[pedidosmsg.PedidoCriado]) error {
 	p := msg.Payload
-	if err := conferir(ctx, h.Loja, p.PedidoID); err != nil {
+	if err := conferir(ctx, h.loja, p.PedidoID); err != nil {
 		return err
 	}
-	if err := h.Loja.Reservar(ctx, p.PedidoID, p.SKU); err != nil {
+	if err := h.loja.Reservar(ctx, p.PedidoID, p.SKU); err != nil {
 		return err
 	}
-	if h.Quebrado(p.SKU) {
+	if h.quebrado != nil && h.quebrado(p.SKU) {
 		prateleiras := make([]string, 3)
 		_ = prateleiras[len(p.SKU)] // the bug: a shelf that does not exist
 	}
