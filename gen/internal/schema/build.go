@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"math"
 	"math/big"
 	"slices"
 	"strconv"
@@ -14,17 +15,14 @@ import (
 
 // build makes the type of a shape.
 func (b *Builder) build(sh *shape, at place) made {
-	nullable := sh.nullable && !sh.notNull
 	if sh.oneOf != nil {
-		m := b.union(sh, at)
-		m.nullable = m.nullable || nullable
-		return m
+		return b.union(sh, at)
 	}
 	if sh.disc != nil {
 		b.problems.Addf(diag.SchemaUnion, sh.disc.NamePos, "add oneOf, or remove it", "discriminator without oneOf has no meaning")
 		return made{}
 	}
-	kind, null, ok := b.kind(sh)
+	kind, nullable, ok := b.kind(sh)
 	if !ok {
 		return made{}
 	}
@@ -47,7 +45,7 @@ func (b *Builder) build(sh *shape, at place) made {
 	} else if f := cmpOr(sh.enum, sh.cnst); f != nil {
 		b.problems.Addf(diag.SchemaEnum, f.NamePos, "describe its members", "%s of objects and lists is not supported", f.Name)
 	}
-	return made{t: t, nullable: nullable || null, ok: b.problems.Len() == before}
+	return made{t: t, nullable: nullable, ok: b.problems.Len() == before}
 }
 
 func cmpOr(a, b *source.Field) *source.Field {
@@ -57,77 +55,59 @@ func cmpOr(a, b *source.Field) *source.Field {
 	return b
 }
 
-// kind finds the one type that a value can have. null says that enum has null.
-func (b *Builder) kind(sh *shape) (kind model.Kind, null, ok bool) {
-	kinds := map[string]model.Kind{
-		"array": model.Array, "boolean": model.Bool, "integer": model.Int, "number": model.Float, "object": model.Object, "string": model.String,
-	}
-	types := sh.types
-	if slices.Contains(types, "number") { // an integer is a number
-		types = slices.DeleteFunc(slices.Clone(types), func(t string) bool { return t == "integer" })
-	}
-	if sh.enum != nil && sh.enum.Value.Kind == source.List {
-		null = slices.ContainsFunc(sh.enum.Value.Items, func(n *source.Node) bool { return n.Kind == source.Null })
-	}
+// kind finds the one type that a value can have, and whether it may be null.
+func (b *Builder) kind(sh *shape) (kind model.Kind, nullable, ok bool) {
+	types, at := sh.kinds, sh.typePos
+	values := cmpOr(sh.cnst, sh.enum)
+	allowed := valueKinds(values)
 	switch {
-	case len(types) == 1:
-		kind = kinds[types[0]]
-		null = null && sh.nullable
-	case len(types) > 1:
-		b.problems.Addf(diag.SchemaType, sh.typePos, "use oneOf with a schema for each", "a value of several types is not supported: %s", strings.Join(types, ", "))
+	case sh.typed && values != nil && types&nullKind != 0 && allowed&nullKind == 0 && allowed != 0:
+		b.problems.Addf(diag.SchemaEnum, values.NamePos, "let both allow it, or none", "the type allows null, which %s does not", values.Name)
 		return 0, false, false
 	case sh.typed:
-		b.problems.Addf(diag.SchemaType, sh.typePos, "remove the member", "null alone is no type")
-		return 0, false, false
-	default:
-		var implied bool
-		if kind, implied = b.implied(sh); !implied {
-			return 0, false, false
+	case values != nil:
+		if types, at = allowed, values.NamePos; types == 0 {
+			types = stringKind // what is wrong with the values is reported with them
 		}
-	}
-	if kind == model.Object && len(sh.props) == 0 && !(sh.extra != nil && sh.extra.Value.Text == "false" && sh.extra.Value.Kind == source.Bool) {
-		kind = model.MapOf
-	}
-	return kind, null, true
-}
-
-// implied finds the type of a schema that does not name one.
-func (b *Builder) implied(sh *shape) (model.Kind, bool) {
-	value := func(n *source.Node) model.Kind {
-		switch n.Kind {
-		case source.String:
-			return model.String
-		case source.Int:
-			return model.Int
-		case source.Float:
-			return model.Float
-		case source.Bool:
-			return model.Bool
-		default:
-			return model.Raw
-		}
-	}
-	switch {
-	case len(sh.props) > 0 || sh.extra != nil || len(sh.required) > 0:
-		return model.Object, true
-	case sh.items != nil:
-		return model.Array, true
-	case sh.cnst != nil:
-		return value(sh.cnst.Value), true
-	case sh.enum != nil && sh.enum.Value.Kind == source.List:
-		for _, item := range sh.enum.Value.Items {
-			if item.Kind != source.Null {
-				return value(item), true
-			}
-		}
-		return model.String, true
 	case len(sh.rules) > 0:
 		f := sh.rules[0]
 		b.problems.Addf(diag.SchemaType, f.NamePos, "add type", "%s needs a type beside it: without one it lets values of other types pass", f.Name)
-		return 0, false
+		return 0, false, false
 	default:
-		return model.Raw, true
+		return model.Raw, false, true
 	}
+	kind, one := types.single()
+	switch {
+	case types == nullKind:
+		b.problems.Addf(diag.SchemaType, at, "remove the member", "null alone is no type")
+		return 0, false, false
+	case !one:
+		b.problems.Addf(diag.SchemaType, at, "use oneOf with a schema for each", "a value of several types is not supported: %s", types)
+		return 0, false, false
+	}
+	if kind == model.Object && len(sh.props) == 0 && (sh.extra == nil || !isBool(sh.extra.Value, "false")) {
+		kind = model.MapOf
+	}
+	return kind, types&nullKind != 0, true
+}
+
+// valueKinds are the JSON types of a const, or of the values of an enum.
+func valueKinds(f *source.Field) kinds {
+	if f == nil {
+		return 0
+	}
+	items := []*source.Node{f.Value}
+	if f.Name == "enum" {
+		items = f.Value.Items
+	}
+	var k kinds
+	for _, item := range items {
+		k |= map[source.Kind]kinds{
+			source.Null: nullKind, source.Bool: boolKind, source.Int: integerKind, source.Float: numberKind,
+			source.String: stringKind, source.List: arrayKind, source.Map: objectKind,
+		}[item.Kind]
+	}
+	return k
 }
 
 // misplaced reports keywords that say nothing about values of the kind.
@@ -136,13 +116,6 @@ func (b *Builder) misplaced(sh *shape, kind model.Kind) {
 		k := keywords()[f.Name]
 		if len(k.kinds) > 0 && !slices.Contains(k.kinds, kind) {
 			b.problems.Addf(diag.SchemaMisplaced, f.NamePos, "remove it, or mend the type", "%s says nothing about %s", f.Name, kindName(kind))
-		}
-	}
-	if kind == model.Object {
-		for _, name := range []string{"minProperties", "maxProperties"} {
-			if c, ok := sh.counts[name]; ok {
-				b.problems.Addf(diag.SchemaMisplaced, c.pos, "use required", "%s is supported for objects without properties only", name)
-			}
 		}
 	}
 	for _, pair := range [][2]string{{"minLength", "maxLength"}, {"minItems", "maxItems"}, {"minProperties", "maxProperties"}} {
@@ -201,39 +174,74 @@ func (b *Builder) numeric(t *model.Type, sh *shape) {
 	t.Minimum, t.Maximum = sh.numbers["minimum"].text, sh.numbers["maximum"].text
 	t.ExclusiveMinimum, t.ExclusiveMaximum = sh.numbers["exclusiveMinimum"].text, sh.numbers["exclusiveMaximum"].text
 	t.MultipleOf = sh.numbers["multipleOf"].text
-	low, high := narrower(sh, "minimum", "exclusiveMinimum", 1), narrower(sh, "maximum", "exclusiveMaximum", -1)
-	if low != nil && high != nil && low.value.Cmp(high.value) > 0 {
-		b.contradiction(low.pos, high.pos, "the minimum is greater than the maximum")
+	if t.Kind == model.Int {
+		b.integer(t, sh)
 		return
 	}
-	if t.Kind != model.Int {
+	low, high := tighter(sh, "minimum", "exclusiveMinimum", 1), tighter(sh, "maximum", "exclusiveMaximum", -1)
+	if low == nil || high == nil {
 		return
 	}
-	least, most := new(big.Rat).SetInt64(-1<<63), new(big.Rat).SetInt64(1<<63-1)
-	if high != nil && high.value.Cmp(most) > 0 && low != nil && low.value.Cmp(big.NewRat(-1, 1)) >= 0 {
+	if c := low.value.Cmp(high.value); c > 0 || c == 0 && (low.exclusive || high.exclusive) {
+		b.contradiction(low.pos, high.pos, "no number is between the bounds")
+	}
+}
+
+// integer finds out which integers are meant, and how many bits they need.
+func (b *Builder) integer(t *model.Type, sh *shape) {
+	least, most := new(big.Int).SetInt64(math.MinInt64), new(big.Int).SetInt64(math.MaxInt64)
+	low, high := tighter(sh, "minimum", "exclusiveMinimum", 1), tighter(sh, "maximum", "exclusiveMaximum", -1)
+	var from, to *big.Int
+	if low != nil {
+		from = low.whole(1)
+	}
+	if high != nil {
+		to = high.whole(-1)
+	}
+	switch {
+	case from != nil && to != nil && from.Cmp(to) > 0:
+		b.contradiction(low.pos, high.pos, "no integer is between the bounds")
+		return
+	case from != nil && from.Sign() >= 0 && to != nil && to.Cmp(most) > 0:
 		t.Unsigned = true
-		least, most = new(big.Rat), new(big.Rat).SetInt(new(big.Int).SetUint64(1<<64-1))
+		least, most = new(big.Int), new(big.Int).SetUint64(math.MaxUint64)
 	}
-	for _, e := range []*edge{low, high} {
-		if e != nil && (e.value.Cmp(least) < 0 && e != low || e.value.Cmp(most) > 0) || e == low && e != nil && e.value.Cmp(new(big.Rat).Sub(least, big.NewRat(1, 1))) < 0 {
-			b.problems.Addf(diag.SchemaLimit, e.pos, "integers have 64 bits; use a string with a pattern for longer ones", "the bound is beyond what an integer can hold")
+	for _, limit := range []struct {
+		n *big.Int
+		e *edge
+	}{{from, low}, {to, high}} {
+		if limit.n != nil && (limit.n.Cmp(least) < 0 || limit.n.Cmp(most) > 0) {
+			b.problems.Addf(diag.SchemaLimit, limit.e.pos, "integers have 64 bits; use a string with a pattern for longer ones", "the bound is beyond what an integer can hold")
 		}
 	}
 }
 
 // edge is the tighter of an inclusive and an exclusive bound.
 type edge struct {
-	value *big.Rat
-	pos   diag.Pos
+	value     *big.Rat
+	exclusive bool
+	pos       diag.Pos
 }
 
-func narrower(sh *shape, inclusive, exclusive string, sign int) *edge {
+// whole is the first integer within the bound, upwards if sign is 1.
+func (e *edge) whole(sign int64) *big.Int {
+	q, r := new(big.Int).DivMod(e.value.Num(), e.value.Denom(), new(big.Int)) // rounded down
+	switch {
+	case r.Sign() == 0 && e.exclusive:
+		q.Add(q, big.NewInt(sign))
+	case r.Sign() != 0 && sign > 0:
+		q.Add(q, big.NewInt(1))
+	}
+	return q
+}
+
+func tighter(sh *shape, inclusive, exclusive string, sign int) *edge {
 	var out *edge
 	for _, name := range []string{inclusive, exclusive} {
 		if bd, ok := sh.numbers[name]; ok {
 			v, _ := rational(bd.text)
-			if out == nil || v.Cmp(out.value)*sign > 0 {
-				out = &edge{v, bd.pos}
+			if out == nil || v.Cmp(out.value)*sign >= 0 {
+				out = &edge{v, name == exclusive, bd.pos}
 			}
 		}
 	}
@@ -270,9 +278,10 @@ func (b *Builder) constant(t *model.Type, sh *shape, at place) {
 	}
 	seen := map[string]diag.Pos{}
 	consts := map[string]string{}
+	var places []diag.Pos
 	for _, item := range list.Items {
 		if item.Kind == source.Null {
-			if sh.typed && !sh.nullable {
+			if sh.typed && sh.kinds&nullKind == 0 {
 				b.problems.Addf(diag.SchemaEnum, item.Pos, "add null to the type, or remove it", "enum has null, which the type does not allow")
 			}
 			continue
@@ -292,6 +301,7 @@ func (b *Builder) constant(t *model.Type, sh *shape, at place) {
 		}
 		consts[name] = item.Text
 		t.Enum = append(t.Enum, model.EnumValue{Value: item.Text, GoName: name})
+		places = append(places, item.Pos)
 	}
 	switch {
 	case len(t.Enum) == 1 && (!b.opt.AcceptUnknownEnum || t.Kind != model.String && t.Kind != model.Int): // one value is a constant

@@ -37,6 +37,11 @@ type Builder struct {
 	types []*model.Type
 	scope names.Scope
 	full  bool // there were too many types
+
+	// later is what needs types that are done. A type that moved is where moved
+	// says.
+	later []func()
+	moved map[*model.Type]*model.Type
 }
 
 // made is a type with what its place of use must know.
@@ -44,11 +49,13 @@ type made struct {
 	t        *model.Type
 	nullable bool
 	ok       bool
+	// used says that somebody referred to the type before it was done.
+	used, done bool
 }
 
 // New returns a builder that reports to problems.
 func New(set *source.Set, problems *diag.List, opt Options) *Builder {
-	return &Builder{set: set, problems: problems, opt: opt, refs: map[*source.Node]*made{}}
+	return &Builder{set: set, problems: problems, opt: opt, refs: map[*source.Node]*made{}, moved: map[*model.Type]*model.Type{}}
 }
 
 // Name is the exported Go name for a name of the contract.
@@ -58,16 +65,19 @@ func (b *Builder) Name(s string) string { return names.Go(s) }
 // after reporting what is wrong. A component of the same Go name is the same
 // type.
 func (b *Builder) Payload(n *source.Node, goName string) *model.Type {
-	target := b.set.Deref(n)
+	target := b.target(n)
 	if target == nil {
 		return nil
 	}
 	var m made
 	if target != n && names.Go(lastToken(target)) == goName {
-		m = b.reference(n)
+		if m = b.reference(n); m.ok {
+			b.declare(m.t, goName) // as lists are not, when others refer to them
+		}
 	} else {
 		m = b.own(target, goName)
 	}
+	b.finish()
 	if m.ok && m.nullable {
 		b.problems.Addf(diag.SchemaNull, target.Pos, "leave out null", "a payload must not be null")
 		return nil
@@ -99,12 +109,13 @@ func (b *Builder) own(target *source.Node, goName string) made {
 // Headers returns the type of a message's headers: an object of scalars, whose
 // values travel as text. Nil after reporting what is wrong.
 func (b *Builder) Headers(n *source.Node, goName string) *model.Type {
-	target := b.set.Deref(n)
+	target := b.target(n)
 	if target == nil {
 		return nil
 	}
 	before := b.problems.Len()
 	m := b.schema(target, place{name: goName, named: true})
+	b.finish()
 	if !m.ok || b.problems.Len() > before {
 		return nil
 	}
@@ -124,6 +135,14 @@ func (b *Builder) Headers(n *source.Node, goName string) *model.Type {
 	}
 	m.t.Closed, m.t.Extra = false, nil // brokers and libraries add headers of their own
 	return m.t
+}
+
+// finish does what had to wait until all types were done.
+func (b *Builder) finish() {
+	for _, do := range b.later {
+		do()
+	}
+	b.later = nil
 }
 
 // Types returns the named types, sorted by name, after reporting names that
@@ -211,38 +230,61 @@ func (b *Builder) start(n *source.Node, at place, kind model.Kind) *model.Type {
 	return t
 }
 
+// target is the schema that n is or refers to, or nil after reporting what is
+// wrong, as words beside $ref are, which have no meaning.
+func (b *Builder) target(n *source.Node) *source.Node {
+	if n.Get("$ref") != nil {
+		for _, f := range n.Fields {
+			if f.Name != "$ref" && f.Name != "description" && f.Name != "summary" && f.Name != "title" && !strings.HasPrefix(f.Name, "x-") {
+				b.problems.Addf(diag.SchemaRef, f.NamePos, "write allOf: [{$ref: …}, {…}]", "%q beside $ref has no meaning", f.Name)
+				return nil
+			}
+		}
+	}
+	return b.set.Deref(n)
+}
+
 // reference makes the type of a $ref: one for each target, however often and
 // from wherever it is referred to.
 func (b *Builder) reference(n *source.Node) made {
-	for _, f := range n.Fields {
-		if f.Name != "$ref" && f.Name != "description" && f.Name != "summary" && f.Name != "title" && !strings.HasPrefix(f.Name, "x-") {
-			b.problems.Addf(diag.SchemaRef, f.NamePos, "write allOf: [{$ref: …}, {…}]", "%q beside $ref has no meaning", f.Name)
-			return made{}
-		}
-	}
-	target := b.set.Deref(n)
+	target := b.target(n)
 	if target == nil {
 		return made{}
 	}
 	if m := b.refs[target]; m != nil {
+		m.used = m.used || !m.done
 		return *m
 	}
 	m := &made{t: &model.Type{}, nullable: b.mayBeNull(target, 0), ok: true}
 	b.refs[target] = m // a schema that refers to itself finds this
 	name := names.Go(lastToken(target))
 	got := b.schema(target, place{name: name})
-	if !got.ok {
+	m.done = true
+	switch {
+	case !got.ok:
 		m.ok = false
-		return *m
+	case got.t == m.t:
+		b.problems.Addf(diag.RefLoop, target.Pos, "say what it is", "the schema is nothing but a reference to itself")
+		m.ok = false
+	case m.used && got.nullable != m.nullable:
+		b.problems.Addf(diag.SchemaType, target.Pos, "move it to where the schema is referred to: oneOf: [{$ref: …}, {type: 'null'}]",
+			"null in a schema that refers to itself is supported beside type only")
+		m.ok = false
+	case !m.used:
+		m.t, m.nullable = got.t, got.nullable
+	default:
+		b.adopt(m.t, got.t)
+		if m.t.Kind == model.Array || m.t.Kind == model.MapOf {
+			b.declare(m.t, name) // it contains itself
+		}
 	}
-	b.adopt(m.t, got.t)
-	m.nullable = got.nullable
 	return *m
 }
 
 // adopt makes t what got is, so that whoever has t already sees it.
 func (b *Builder) adopt(t, got *model.Type) {
 	*t = *got
+	b.moved[got] = t
 	if i := slices.Index(b.types, got); i >= 0 {
 		b.types[i] = t
 	}
@@ -250,23 +292,41 @@ func (b *Builder) adopt(t, got *model.Type) {
 
 // mayBeNull looks at a schema that is not built yet.
 func (b *Builder) mayBeNull(n *source.Node, depth int) bool {
-	if n == nil || n.Kind != source.Map || depth > 20 {
+	if n = b.set.Deref(n); n == nil || n.Kind != source.Map || depth > 20 {
 		return false
 	}
-	if v := n.Get("nullable"); v != nil && v.Text == "true" {
-		return true
-	}
-	null := func(n *source.Node) bool { return n.Kind == source.Null || n.Kind == source.String && n.Text == "null" }
-	if t := n.Get("type"); t != nil && (t.Kind == source.List && slices.ContainsFunc(t.Items, null)) {
-		return true
-	}
+	deeper := func(n *source.Node) bool { return b.mayBeNull(n, depth+1) }
 	if of := n.Get("oneOf"); of != nil {
-		return slices.ContainsFunc(of.Items, func(i *source.Node) bool {
-			t := i.Get("type")
-			return t != nil && null(t)
-		})
+		return slices.ContainsFunc(of.Items, deeper)
 	}
-	return false
+	t := n.Get("type")
+	var k kinds
+	switch {
+	case t == nil:
+		k = anyKind
+	case t.Kind == source.List:
+		for _, item := range t.Items {
+			k |= kindsByName[item.Text]
+			if item.Kind == source.Null {
+				k |= nullKind
+			}
+		}
+	default:
+		k = kindsByName[t.Text]
+	}
+	if v := n.Get("nullable"); v != nil && v.Text == "true" {
+		k |= nullKind
+	}
+	for _, name := range []string{"const", "enum"} {
+		if f := n.Field(name); f != nil {
+			k &= valueKinds(f)
+		}
+	}
+	null := k&nullKind != 0
+	if all := n.Get("allOf"); all != nil {
+		null = null && !slices.ContainsFunc(all.Items, func(n *source.Node) bool { return !deeper(n) })
+	}
+	return null
 }
 
 // lastToken is the name of a node in the object around it.

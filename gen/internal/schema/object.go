@@ -60,7 +60,7 @@ func (b *Builder) object(t *model.Type, sh *shape, at place) {
 	case sh.extra == nil:
 		t.Closed = b.opt.RejectExtraFields
 	case sh.extra.Value.Kind == source.Bool:
-		t.Closed = sh.extra.Value.Text == "false"
+		t.Closed = isBool(sh.extra.Value, "false")
 	default:
 		if m := b.schema(sh.extra.Value, at.within("Extra")); m.ok {
 			t.Extra, t.ExtraNullable = m.t, m.nullable

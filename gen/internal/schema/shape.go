@@ -2,7 +2,6 @@ package schema
 
 import (
 	"math/big"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,19 +13,18 @@ import (
 // shape is what a schema says together with everything in its allOf.
 type shape struct {
 	node *source.Node
-	// parts is how many schemas say something about members.
-	parts int
 
-	types    []string // nil: any; without null
-	typePos  diag.Pos
-	typed    bool // a type was written
-	notNull  bool // some part does not allow null
-	nullable bool // some part allows null
+	// kinds are the JSON types that every part allows; typed says that one was
+	// written, last at typePos.
+	kinds   kinds
+	typed   bool
+	typePos diag.Pos
 
 	description string
+	parts       []members
 	props       []property
 	required    []*source.Node
-	extra       *source.Field // additionalProperties
+	extra       *source.Field // additionalProperties that restricts
 	items       *source.Field
 
 	enum  *source.Field
@@ -39,6 +37,12 @@ type shape struct {
 	numbers         map[string]bound // minimum … multipleOf
 	counts          map[string]count // minLength … maxProperties
 	rules           []source.Field   // keywords that tie a schema to a type
+}
+
+// members is what one schema says about them.
+type members struct {
+	names []string
+	extra *source.Field
 }
 
 type property struct {
@@ -58,35 +62,64 @@ type count struct {
 
 // collect reads a schema and everything in its allOf.
 func (b *Builder) collect(n *source.Node) (*shape, bool) {
-	sh := &shape{node: n, numbers: map[string]bound{}, counts: map[string]count{}}
+	sh := &shape{node: n, kinds: anyKind, numbers: map[string]bound{}, counts: map[string]count{}}
 	before := b.problems.Len()
-	b.gather(sh, n, map[*source.Node]bool{}, map[*source.Node]bool{})
-	if sh.parts > 1 && sh.extra != nil && sh.extra.Value.Kind == source.Bool && sh.extra.Value.Text == "false" {
-		b.problems.Addf(diag.SchemaConflict, sh.extra.NamePos, "declare all members in one schema, or leave it out",
-			"additionalProperties: false within allOf refuses the members of the other schemas")
-	}
+	b.gather(sh, n, map[*source.Node]bool{})
+	b.closing(sh)
 	return sh, b.problems.Len() == before
 }
 
-// gather adds what one schema says, once: open are those around it, done those
-// that have been added.
-func (b *Builder) gather(sh *shape, n *source.Node, open, done map[*source.Node]bool) {
-	switch {
-	case open[n]:
-		b.problems.Addf(diag.RefLoop, n.Pos, "", "allOf leads back to itself")
-		return
-	case done[n]:
+// closing finds the additionalProperties of the whole. In an allOf they are about
+// the members of the other schemas, too, which is hardly ever what is meant.
+func (b *Builder) closing(sh *shape) {
+	for _, part := range sh.parts {
+		if part.extra == nil || isBool(part.extra.Value, "true") {
+			continue
+		}
+		for _, p := range sh.props {
+			if !slices.Contains(part.names, p.Name) {
+				b.problems.Add(diag.Problem{
+					Code: diag.SchemaConflict, Pos: part.extra.NamePos, Fix: "declare all members in one schema, or leave it out",
+					Message: "additionalProperties within allOf is about the member " + strconv.Quote(p.Name) + " of another schema, too",
+					Related: []diag.Related{{Pos: p.NamePos, Note: "the member"}},
+				})
+				break
+			}
+		}
+		switch {
+		case sh.extra == nil || isBool(part.extra.Value, "false"):
+			sh.extra = part.extra
+		case !isBool(sh.extra.Value, "false"):
+			b.twice(part.extra, sh.extra)
+		}
+	}
+	if sh.extra != nil {
 		return
 	}
-	open[n], done[n] = true, true
-	defer delete(open, n)
+	for _, part := range sh.parts { // true, which is not the same as silence
+		if part.extra != nil {
+			sh.extra = part.extra
+		}
+	}
+}
+
+func isBool(n *source.Node, text string) bool { return n.Kind == source.Bool && n.Text == text }
+
+// gather adds what one schema says. One that is there already adds nothing.
+func (b *Builder) gather(sh *shape, n *source.Node, state map[*source.Node]bool) {
+	if open, seen := state[n]; open {
+		b.problems.Addf(diag.RefLoop, n.Pos, "", "allOf leads back to itself")
+		return
+	} else if seen {
+		return
+	}
+	state[n] = true
+	defer func() { state[n] = false }()
 	if n.Kind != source.Map {
 		b.problems.Addf(diag.SchemaKind, n.Pos, "", "a schema must be an object, is %s", n.Kind)
 		return
 	}
-	members := false
-	types := sh.types
-	nullable := false
+	var own members
 	for i := range n.Fields {
 		f := &n.Fields[i]
 		switch kind, known := keywords()[f.Name]; {
@@ -98,103 +131,83 @@ func (b *Builder) gather(sh *shape, n *source.Node, open, done map[*source.Node]
 			b.unknown(f)
 		case kind.support == refused:
 			b.problems.Addf(diag.SchemaUnsupported, f.NamePos, kind.note, "%q is not supported", f.Name)
-		case f.Name == "allOf":
-			b.gatherAll(sh, f, open, done)
-			types = sh.types
+		case f.Name == "allOf", f.Name == "nullable":
 		case f.Name == "type":
-			types, nullable = b.typesOf(sh, f)
-		case f.Name == "nullable":
-			if f.Value.Kind != source.Bool {
-				b.wrongKind(f, "true or false")
-			}
-			nullable = nullable || f.Value.Text == "true"
+			b.typesOf(sh, f, n.Field("nullable"))
+		case f.Name == "properties":
+			own.names = b.properties(sh, f)
+		case f.Name == "additionalProperties":
+			own.extra = f
 		default:
-			members = b.keyword(sh, f) || members
+			b.keyword(sh, f)
 		}
 	}
-	sh.types = types
-	if members {
-		sh.parts++
+	sh.parts = append(sh.parts, own)
+	if f := n.Field("nullable"); f != nil {
+		switch {
+		case f.Value.Kind != source.Bool:
+			b.wrongKind(f, "true or false")
+		case f.Value.Text == "true" && n.Get("type") == nil:
+			b.problems.Addf(diag.SchemaType, f.NamePos, "write oneOf: [{…}, {type: 'null'}]", "nullable has no meaning without type beside it")
+		}
 	}
-	switch {
-	case nullable:
-		sh.nullable = true
-	case n.Get("type") != nil:
-		sh.notNull = true
+	if f := n.Field("allOf"); f != nil {
+		b.gatherAll(sh, f, state)
 	}
 }
 
-func (b *Builder) gatherAll(sh *shape, f *source.Field, open, done map[*source.Node]bool) {
+func (b *Builder) gatherAll(sh *shape, f *source.Field, state map[*source.Node]bool) {
 	if f.Value.Kind != source.List || len(f.Value.Items) == 0 {
 		b.wrongKind(f, "a list of schemas")
 		return
 	}
 	for _, item := range f.Value.Items {
-		if part := b.set.Deref(item); part != nil {
-			b.gather(sh, part, open, done)
+		if part := b.target(item); part != nil {
+			b.gather(sh, part, state)
 		}
 	}
 }
 
-// typesOf narrows the types that are possible, and reports whether null is one.
-func (b *Builder) typesOf(sh *shape, f *source.Field) (types []string, null bool) {
+// typesOf narrows the types that are possible.
+func (b *Builder) typesOf(sh *shape, f, nullable *source.Field) {
 	items := []*source.Node{f.Value}
 	if f.Value.Kind == source.List {
 		items = f.Value.Items
 	}
+	var own kinds
 	for _, item := range items {
-		switch {
-		case item.Kind == source.Null, item.Kind == source.String && item.Text == "null":
-			null = true
-		case item.Kind != source.String:
+		name := item.Text
+		if item.Kind == source.Null {
+			name = "null"
+		} else if item.Kind != source.String {
 			b.wrongKind(f, "the name of a type, or a list of them")
-			return sh.types, false
-		case !slices.Contains(typeNames(), item.Text):
-			b.problems.Addf(diag.SchemaType, item.Pos, diag.Suggest(item.Text, typeNames()), "%q is not a type", item.Text)
-			return sh.types, false
-		case !slices.Contains(types, item.Text):
-			types = append(types, item.Text)
+			return
 		}
+		k, ok := kindsByName[name]
+		if !ok {
+			b.problems.Addf(diag.SchemaType, item.Pos, diag.Suggest(name, typeNames()), "%q is not a type", name)
+			return
+		}
+		own |= k
 	}
-	if sh.typed && sh.types != nil {
-		both := slices.DeleteFunc(slices.Clone(types), func(t string) bool { return !slices.Contains(sh.types, t) })
-		if len(both) == 0 && slices.Contains(types, "integer") && slices.Contains(sh.types, "number") ||
-			len(both) == 0 && slices.Contains(types, "number") && slices.Contains(sh.types, "integer") {
-			both = []string{"integer"}
-		}
-		if len(both) == 0 && len(types) > 0 {
-			b.problems.Add(diag.Problem{
-				Code: diag.SchemaConflict, Pos: f.Value.Pos, Message: "no value has both types that allOf asks for", Fix: "make them agree",
-				Related: []diag.Related{{Pos: sh.typePos, Note: "the other type is here"}},
-			})
-		}
-		types = both
+	if nullable != nil && isBool(nullable.Value, "true") {
+		own |= nullKind
 	}
+	if sh.typed && sh.kinds&own == 0 {
+		b.problems.Add(diag.Problem{
+			Code: diag.SchemaConflict, Pos: f.Value.Pos, Message: "no value has both types that allOf asks for", Fix: "make them agree",
+			Related: []diag.Related{{Pos: sh.typePos, Note: "the other type is here"}},
+		})
+	}
+	sh.kinds &= own
 	sh.typed, sh.typePos = true, f.Value.Pos
-	if types == nil {
-		types = []string{}
-	}
-	return types, null
 }
 
-func typeNames() []string {
-	return []string{"array", "boolean", "integer", "number", "object", "string"}
-}
-
-// keyword notes a supported keyword, and reports whether it is about members.
-func (b *Builder) keyword(sh *shape, f *source.Field) (members bool) {
+// keyword notes a supported keyword that ties a schema to a type.
+func (b *Builder) keyword(sh *shape, f *source.Field) {
 	switch f.Name {
-	case "properties":
-		b.properties(sh, f)
-		return true
 	case "required":
 		b.requiredNames(sh, f)
-	case "additionalProperties":
-		if sh.extra != nil {
-			b.twice(f, sh.extra)
-		}
-		sh.extra = f
-		return true
 	case "items":
 		b.once(&sh.items, f)
 	case "enum":
@@ -208,7 +221,7 @@ func (b *Builder) keyword(sh *shape, f *source.Field) (members bool) {
 	case "format":
 		if f.Value.Kind != source.String {
 			b.wrongKind(f, "the name of a format")
-			return false
+			return
 		}
 		b.once(&sh.format, f)
 	case "pattern":
@@ -225,7 +238,6 @@ func (b *Builder) keyword(sh *shape, f *source.Field) (members bool) {
 		b.size(sh, f)
 	}
 	sh.rules = append(sh.rules, *f)
-	return false
 }
 
 func (b *Builder) wrongKind(f *source.Field, want string) {
@@ -251,12 +263,16 @@ func (b *Builder) twice(f, first *source.Field) {
 	})
 }
 
-func (b *Builder) properties(sh *shape, f *source.Field) {
+// properties adds those of one schema and returns their names.
+func (b *Builder) properties(sh *shape, f *source.Field) []string {
 	if f.Value.Kind != source.Map {
 		b.wrongKind(f, "an object of schemas")
-		return
+		return nil
 	}
+	var names []string
+	sh.rules = append(sh.rules, *f)
 	for _, p := range f.Value.Fields {
+		names = append(names, p.Name)
 		node := p.Value
 		if node.Get("$ref") != nil {
 			if node = b.set.Deref(node); node == nil {
@@ -274,6 +290,7 @@ func (b *Builder) properties(sh *shape, f *source.Field) {
 			})
 		}
 	}
+	return names
 }
 
 func (b *Builder) requiredNames(sh *shape, f *source.Field) {
@@ -346,30 +363,4 @@ func (b *Builder) size(sh *shape, f *source.Field) {
 		return
 	}
 	sh.counts[f.Name] = count{n, f.Value.Pos}
-}
-
-// alien are constructs that Go's regular expressions take and JavaScript's do
-// not, or that mean something else there.
-var alien = regexp.MustCompile(`\\[AzQECaU]|\\x\{|\(\?[a-zA-Z-]*[:)]|\(\?P<|\[\[:`)
-
-func (b *Builder) checkPattern(f *source.Field) {
-	if f.Value.Kind != source.String {
-		b.wrongKind(f, "a regular expression")
-		return
-	}
-	if len(f.Value.Text) > 1000 {
-		b.problems.Addf(diag.SchemaPattern, f.Value.Pos, "", "the pattern is longer than 1000 characters")
-		return
-	}
-	if _, err := regexp.Compile(f.Value.Text); err != nil {
-		b.problems.Addf(diag.SchemaPattern, f.Value.Pos, "lookaround and backreferences are not supported", "the pattern is not a regular expression of Go: %s",
-			strings.TrimPrefix(err.Error(), "error parsing regexp: "))
-		return
-	}
-	for _, at := range alien.FindAllString(f.Value.Text, -1) {
-		if at != "(?:" {
-			b.problems.Addf(diag.SchemaPattern, f.Value.Pos, "write it in another way", "%s in a pattern means nothing, or something else, outside Go", at)
-			return
-		}
-	}
 }

@@ -31,14 +31,18 @@ func (b *Builder) union(sh *shape, at place) made {
 			return made{}
 		}
 	}
-	if len(sh.props) > 0 || sh.extra != nil {
-		b.problems.Addf(diag.SchemaUnion, sh.oneOf.NamePos, "write them into each schema of oneOf", "members beside oneOf are not supported")
+	if sh.extra != nil {
+		b.problems.Addf(diag.SchemaUnion, sh.extra.NamePos, "write it into each schema of oneOf", "%s beside oneOf is not supported", sh.extra.Name)
 		return made{}
 	}
 	var branches []*source.Node
 	nullable := false
 	for _, item := range list.Items {
-		if t := item.Get("type"); t != nil && (t.Kind == source.Null || t.Kind == source.String && t.Text == "null") {
+		if isNull(item) {
+			if nullable {
+				b.problems.Addf(diag.SchemaUnion, item.Pos, "remove one", "null fits two schemas of oneOf, which refuses it")
+				return made{}
+			}
 			nullable = true
 			continue
 		}
@@ -55,7 +59,10 @@ func (b *Builder) union(sh *shape, at place) made {
 			return made{}
 		}
 		m.nullable = m.nullable || nullable
-		return m
+		if m.ok {
+			b.later = append(b.later, func() { b.within(sh, m.t, m.nullable, branches[0]) })
+		}
+		return made{t: m.t, nullable: m.nullable, ok: m.ok}
 	}
 	t := b.start(sh.node, at, model.Union)
 	t.Description = sh.description
@@ -81,13 +88,55 @@ func (b *Builder) union(sh *shape, at place) made {
 		part.t = m.t
 		made1 = append(made1, part)
 	}
-	before := b.problems.Len()
-	if slices.ContainsFunc(made1, func(p branch) bool { return p.t.Kind != model.Object }) {
-		b.byKind(t, sh, made1)
-	} else {
-		b.byConstant(t, sh, made1)
+	b.later = append(b.later, func() { // an alternative may be what we are part of
+		t := t
+		for b.moved[t] != nil {
+			t = b.moved[t]
+		}
+		for _, p := range made1 {
+			if !b.within(sh, p.t, nullable, p.node) {
+				return
+			}
+		}
+		if slices.ContainsFunc(made1, func(p branch) bool { return p.t.Kind != model.Object }) {
+			b.byKind(t, sh, made1)
+		} else {
+			b.byConstant(t, sh, made1)
+		}
+	})
+	return made{t: t, nullable: nullable, ok: true}
+}
+
+// isNull reports whether a schema is {type: 'null'}.
+func isNull(n *source.Node) bool {
+	t := n.Get("type")
+	if t == nil || t.Kind != source.Null && t.Text != "null" {
+		return false
 	}
-	return made{t: t, nullable: nullable, ok: b.problems.Len() == before}
+	for _, f := range n.Fields {
+		if f.Name != "type" && keywords()[f.Name].support != annotation {
+			return false
+		}
+	}
+	return true
+}
+
+// within checks that the type beside oneOf allows what an alternative does; a null
+// that only the one or the other allows is not what it seems.
+func (b *Builder) within(sh *shape, t *model.Type, nullable bool, n *source.Node) bool {
+	switch k := kindsOf(t); {
+	case !sh.typed:
+	case k&^sh.kinds != 0:
+		b.problems.Add(diag.Problem{
+			Code: diag.SchemaUnion, Pos: n.Pos, Message: "the alternative is not of the type beside oneOf", Fix: "make them agree, or remove the type",
+			Related: []diag.Related{{Pos: sh.typePos, Note: "the type"}},
+		})
+		return false
+	case nullable != (sh.kinds&nullKind != 0):
+		b.problems.Addf(diag.SchemaUnion, sh.typePos, "let both allow it, or remove the type", "null must be allowed by the type and by a schema of oneOf")
+		return false
+	}
+	return true
 }
 
 // byKind tells alternatives apart by their JSON types.
