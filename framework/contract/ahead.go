@@ -72,11 +72,9 @@ func (d *Decoder) NoVariant(discriminator string) {
 // read the array.
 func (d *Decoder) Unique() {
 	if d.Kind() == KindArray && !d.ahead().unique() {
-		d.fail(notUnique)
+		d.Fail("must have no two equal elements")
 	}
 }
-
-const notUnique = "must have no two equal elements"
 
 func (d *Decoder) unique() bool {
 	digests := map[string]struct{}{}

@@ -1,9 +1,6 @@
 package contract
 
-import (
-	"cmp"
-	"strconv"
-)
+import "strconv"
 
 // MaxDepth is how deep arrays and objects may be nested.
 const MaxDepth = 1000
@@ -29,7 +26,8 @@ type Decoder struct {
 	// before is true where a value has yet to be read.
 	before bool
 	frames []frame
-	// wrong is the first error in the value that was just read, fatal that the
+	// wrong is the first error in the value that was just read, or the first
+	// that makes it undecodable; fatal says that the
 	// text is not JSON and nothing more can be read.
 	wrong *Error
 	fatal *Error
@@ -61,8 +59,8 @@ func NewDecoder(data []byte) *Decoder {
 }
 
 // End reports the first error, as an *[Error], if the value was not as it was
-// read or if anything follows it. It is undecodable unless all that is wrong is a
-// member that is missing.
+// read or if anything follows it. It is undecodable unless all that is wrong is
+// that members are missing, too few or too many, or elements equal.
 func (d *Decoder) End() error {
 	d.space()
 	switch {
@@ -221,15 +219,23 @@ func (d *Decoder) push(index int) bool {
 // pop leaves an object or array; what is wrong in it is wrong with it.
 func (d *Decoder) pop() bool {
 	f := &d.frames[len(d.frames)-1]
-	first := located{at: len(d.data)}
+	var first located
 	for _, l := range f.wrong {
-		if l.at < first.at {
+		if first.err == nil || l.err.undecodable && !first.err.undecodable || l.err.undecodable == first.err.undecodable && l.at < first.at {
 			first = l
 		}
 	}
-	d.wrong = cmp.Or(f.outer, d.wrong, first.err)
+	d.wrong = worse(f.outer, worse(d.wrong, first.err))
 	d.frames = d.frames[:len(d.frames)-1]
 	return false
+}
+
+// worse is the first error, unless only the second makes a value undecodable.
+func worse(first, second *Error) *Error {
+	if first == nil || second != nil && second.undecodable && !first.undecodable {
+		return second
+	}
+	return first
 }
 
 // settle files the error of the member that was just read under its name, or
@@ -250,9 +256,20 @@ func (d *Decoder) settle() {
 
 // Require reports a member that is missing in the object just read.
 func (d *Decoder) Require(has bool, name string) {
-	if !has && d.fatal == nil && d.wrong == nil {
-		d.wrong = d.errorAt(d.pointer()+segment(name), "must be there")
-		d.wrong.undecodable = false // the members that are there have their types
+	if !has {
+		d.rule(segment(name), "must be there")
+	}
+}
+
+// Fail reports that the value which was just read, or comes next, breaks a
+// rule, though it has its type.
+func (d *Decoder) Fail(rule string) { d.rule("", rule) }
+
+// rule keeps an error that does not make the payload undecodable.
+func (d *Decoder) rule(below, rule string) {
+	if d.fatal == nil && d.wrong == nil {
+		d.wrong = d.errorAt(d.pointer()+below, rule)
+		d.wrong.undecodable = false
 	}
 }
 
@@ -262,13 +279,9 @@ func (d *Decoder) Unknown() {
 	d.fail("is not a member that the contract has")
 }
 
-// Fail reports that the value just read, or else the one that comes next,
-// breaks a rule.
-func (d *Decoder) Fail(rule string) { d.fail(rule) }
-
-// fail keeps the first error of a value.
+// fail keeps the first error of a value; see worse.
 func (d *Decoder) fail(rule string) {
-	if d.fatal == nil && d.wrong == nil {
+	if d.fatal == nil && (d.wrong == nil || !d.wrong.undecodable) {
 		d.wrong = d.errorAt(d.pointer(), rule)
 	}
 }

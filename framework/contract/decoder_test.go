@@ -233,6 +233,8 @@ func TestLastMemberWins(t *testing.T) {
 		`{"a":{"x":1,"x":"no"}}`:                "/a/x: must be a number, is a string",
 		`{"a":{"x":true},"b":{"x":1},"b":[]}`:   "/a/x: must be a number, is a boolean",
 		`{"a":{"x":1,"z":1,"z":2}}`:             "/a/z: is not a member that the contract has",
+		`{"a":{},"b":{"x":"no"}}`:               "/b/x: must be a number, is a string",
+		`{"a":{"y":"no"},"b":{}}`:               "/a/y: must be a number, is a string",
 		`{"a":{"x":1},"b":{"y":1},"a":{"y":1}}`: "/b/x: must be there",
 		`{"a~/":{"x":1.5}}`:                     "/a~0~1/x: must be an integer",
 		`{"a":{"x":1}`:                          "/a: is not valid JSON: no comma between members at byte 12",
@@ -254,14 +256,14 @@ func TestLastMemberWins(t *testing.T) {
 // An error of an element stays though a later element has members that
 // replace each other.
 func TestErrorsOfElementsStay(t *testing.T) {
-	d := contract.NewDecoder([]byte(`[{"x":"no"},{"x":"no","x":1},{"x":1}]`))
+	d := contract.NewDecoder([]byte(`[{},{"x":"no"},{"x":"no","x":1},{"x":1},{}]`))
 	n := 0
 	for d.Array() {
 		var p point
 		p.decode(d)
 		n++
 	}
-	if err := d.End(); err == nil || err.Error() != "/0/x: must be a number, is a string" || n != 3 {
+	if err := d.End(); err == nil || err.Error() != "/1/x: must be a number, is a string" || n != 5 {
 		t.Errorf("%v after %d elements", err, n)
 	}
 }

@@ -101,6 +101,13 @@ func spec(op *model.Operation, previous []Recipe) []string {
 			f = append(f, text)
 		}
 	}
+	if d := op.Dispatch; d != nil && len(d.Others) > 0 {
+		where := "Pointer: " + goString(d.Pointer)
+		if d.Header != "" {
+			where = "Header: " + goString(d.Header)
+		}
+		add(true, "Others: idem.Selector{"+where+", Values: "+stringList(d.Others)+"}")
+	}
 	add(op.OnMissingKey == "fail", "OnMissingKey: idem.MissingFails")
 	add(op.OnMissingKey == "derive", "OnMissingKey: idem.MissingDerives")
 	add(op.OnConflict == "discard", "OnKeyReuse: idem.ReuseDiscards")
