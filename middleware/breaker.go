@@ -114,7 +114,7 @@ var errNeutral = errors.New("middleware: says nothing about the dependency")
 // refusal, is a sign of life; what we or the database did is no sign at all.
 func judge(c *idem.Consumer, msg *message.Message, err error) error {
 	switch {
-	case errors.Is(err, idem.ErrStore), errors.Is(err, idem.ErrInFlight), c.Attempt(msg).Duplicate:
+	case errors.Is(err, idem.ErrStore), errors.Is(err, idem.ErrInFlight), c.Attempt(msg).Duplicate, c.Attempt(msg).Skipped:
 		return errNeutral
 	}
 	switch c.Engine().Classify(msg.Context(), err) {

@@ -67,7 +67,7 @@ func Observe(c *idem.Consumer, observer func(Observation)) message.HandlerMiddle
 
 func levelOf(k idem.Kind) slog.Level {
 	switch k {
-	case idem.Done, idem.Duplicate:
+	case idem.Done, idem.Duplicate, idem.Skipped:
 		return slog.LevelDebug
 	case idem.Dead, idem.Pause:
 		return slog.LevelError

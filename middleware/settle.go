@@ -75,7 +75,7 @@ func (s *settler) settle(msg *message.Message, a *idem.Attempt, err error) {
 		s.streak.Store(0)
 	}
 	switch a.Outcome.Kind {
-	case idem.Done, idem.Duplicate:
+	case idem.Done, idem.Duplicate, idem.Skipped:
 		msg.Ack()
 	case idem.Dead, idem.Discard:
 		if s.record(ctx, msg, a, -1) {
@@ -97,6 +97,9 @@ func (s *settler) settle(msg *message.Message, a *idem.Attempt, err error) {
 func (s *settler) decide(a *idem.Attempt) idem.Outcome {
 	if a.Err == nil && a.Duplicate {
 		return idem.Outcome{Kind: idem.Duplicate}
+	}
+	if a.Err == nil && a.Skipped {
+		return idem.Outcome{Kind: idem.Skipped}
 	}
 	attempts := a.Prior + a.Runs
 	if a.Unreadable() { // another attempt would find the same

@@ -33,6 +33,8 @@ type Attempt struct {
 	Prior, Runs int
 	// Duplicate: the key was completed before; the handler did not run.
 	Duplicate bool
+	// Skipped: the message is for other consumers; see [Operation].Others.
+	Skipped bool
 	// Outcome, Class and Err are how it ended; set by the settling middleware.
 	Outcome Outcome
 	Class   Class
@@ -117,6 +119,9 @@ func (a *Attempt) readOrigin() {
 func (a *Attempt) read() {
 	op := a.Consumer.Operation
 	a.doc = newDoc(a.payload)
+	if a.Skipped = op.Others.match(a.envelope.Headers, a.doc); a.Skipped {
+		return
+	}
 	a.readKeys()
 	if a.readErr != nil {
 		return

@@ -94,6 +94,9 @@ func (e *Engine) Classify(ctx context.Context, err error) Class {
 // the database but what an external call must remember.
 func (c *Consumer) Process(msg *message.Message) error {
 	a := c.Attempt(msg)
+	if a.Skipped {
+		return nil
+	}
 	if a.readErr != nil {
 		return a.readErr
 	}

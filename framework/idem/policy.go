@@ -49,6 +49,8 @@ const (
 	Done Kind = "done"
 	// Duplicate: the key was completed before. Ack.
 	Duplicate Kind = "duplicate"
+	// Skipped: the message is for other consumers; see Operation.Others. Ack.
+	Skipped Kind = "skipped"
 	// Retry: try again after a durable delay.
 	Retry Kind = "retry"
 	// Dead: store a dead letter, then ack.
