@@ -136,7 +136,7 @@ func kindName(k model.Kind) string {
 }
 
 func (b *Builder) limits(sh *shape, low, high string) (least, most *int) {
-	if c, ok := sh.counts[low]; ok {
+	if c, ok := sh.counts[low]; ok && c.n > 0 {
 		least = &c.n
 	}
 	if c, ok := sh.counts[high]; ok {

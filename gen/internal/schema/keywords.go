@@ -62,7 +62,7 @@ var table = func() map[string]keyword {
 		"pattern":              yes(text, "a regular expression of Go (RE2) that means the same in JavaScript; but the dot is any character except `\\n`"),
 		"properties":           yes(objects, ""),
 		"required":             yes(objects, "names among properties"),
-		"type":                 yes(nil, "one, with or without null; 1.0 is an integer; integers have 64 bits"),
+		"type":                 yes(nil, "one, with or without null; 1.0 is an integer; integers have 64 bits, numbers the precision of a float64"),
 		"uniqueItems":          yes(lists, ""),
 
 		"$comment": note(""),
