@@ -6,7 +6,7 @@ const (
 	SchemaType        Code = "IDEM081"
 	SchemaUnknown     Code = "IDEM082"
 	SchemaUnsupported Code = "IDEM083"
-	FormatUnknown      Code = "IDEM084"
+	FormatUnknown     Code = "IDEM084"
 	SchemaPattern     Code = "IDEM085"
 	SchemaLimit       Code = "IDEM086"
 	SchemaEnum        Code = "IDEM087"

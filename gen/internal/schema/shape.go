@@ -138,6 +138,7 @@ func (b *Builder) gather(sh *shape, n *source.Node, state map[*source.Node]bool)
 			own.names = b.properties(sh, f)
 		case f.Name == "additionalProperties":
 			own.extra = f
+			sh.rules = append(sh.rules, *f)
 		default:
 			b.keyword(sh, f)
 		}

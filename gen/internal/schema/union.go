@@ -31,16 +31,12 @@ func (b *Builder) union(sh *shape, at place) made {
 			return made{}
 		}
 	}
-	if sh.extra != nil {
-		b.problems.Addf(diag.SchemaUnion, sh.extra.NamePos, "write it into each schema of oneOf", "%s beside oneOf is not supported", sh.extra.Name)
-		return made{}
-	}
 	var branches []*source.Node
 	nullable := false
 	for _, item := range list.Items {
 		if isNull(item) {
 			if nullable {
-				b.problems.Addf(diag.SchemaUnion, item.Pos, "remove one", "null fits two schemas of oneOf, which refuses it")
+				b.nullTwice(item.Pos)
 				return made{}
 			}
 			nullable = true
@@ -55,12 +51,17 @@ func (b *Builder) union(sh *shape, at place) made {
 	case 1:
 		m := b.schema(branches[0], at)
 		if m.ok && m.nullable && nullable {
-			b.problems.Addf(diag.SchemaUnion, sh.oneOf.NamePos, "leave null out of one of them", "null fits two schemas of oneOf, which refuses it")
+			b.nullTwice(sh.oneOf.NamePos)
 			return made{}
 		}
 		m.nullable = m.nullable || nullable
 		if m.ok {
-			b.later = append(b.later, func() { b.within(sh, m.t, m.nullable, branches[0]) })
+			b.later = append(b.later, func() {
+				if nullable && m.t.Kind == model.Raw {
+					b.nullTwice(sh.oneOf.NamePos)
+				}
+				b.within(sh, m.t, m.nullable, branches[0])
+			})
 		}
 		return made{t: m.t, nullable: m.nullable, ok: m.ok}
 	}
@@ -105,6 +106,10 @@ func (b *Builder) union(sh *shape, at place) made {
 		}
 	})
 	return made{t: t, nullable: nullable, ok: true}
+}
+
+func (b *Builder) nullTwice(at diag.Pos) {
+	b.problems.Addf(diag.SchemaUnion, at, "leave null out of one of them", "null fits two schemas of oneOf, which refuses it")
 }
 
 // isNull reports whether a schema is {type: 'null'}.
