@@ -73,6 +73,7 @@ var rules = []rule{
 	{packages: "./framework/store/postgres", never: concat(kafkaClients, sqliteClients, []string{"github.com/lib/pq/..."}), why: ownClient},
 	{packages: "./framework/store/sqldb/...", never: clients, why: "the program that opens the database chooses the driver"},
 
+	{packages: "./framework/contract", imports: []string{}, never: concat(clients, watermill), why: "generated messages are plain Go: whoever sends or reads one needs no broker"},
 	{packages: "./framework/idemsql", imports: []string{}, never: clients, why: "handlers import it, and go with any store"},
 	{
 		packages: "./framework/idemtest", never: concat(kafkaClients, postgresClients),
