@@ -75,11 +75,11 @@ func (r *renderer) wiring() {
 		}
 		r.goFile(goFile{
 			path: path.Join(folder, "register_gen.go"), source: r.contract.Source, pkg: t.Name,
-			doc:     "Package " + t.Name + " assembles the application on " + t.On + ".",
 			imports: use, template: "register.tmpl", data: data,
 		})
 		r.goFile(goFile{
 			path: path.Join(folder, "providers.go"), owner: User, pkg: t.Name,
+			doc:      "Package " + t.Name + " assembles the application on " + t.On + ".",
 			imports:  imports{"github.com/google/wire": "", r.importPath(r.settings.Handlers): r.handling},
 			template: "providers.tmpl", data: data,
 		})

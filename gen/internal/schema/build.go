@@ -277,8 +277,7 @@ func (b *Builder) constant(t *model.Type, sh *shape, at place) {
 		return
 	}
 	seen := map[string]diag.Pos{}
-	consts := map[string]string{}
-	var places []diag.Pos
+	consts := map[string]bool{}
 	for _, item := range list.Items {
 		if item.Kind == source.Null {
 			if sh.typed && sh.kinds&nullKind == 0 {
@@ -296,12 +295,11 @@ func (b *Builder) constant(t *model.Type, sh *shape, at place) {
 		}
 		seen[item.Text] = item.Pos
 		name := at.name + names.Go(strings.Replace(item.Text, "-", map[bool]string{true: "minus ", false: "-"}[t.Kind == model.Int], 1))
-		for n := 2; consts[name] != ""; n++ { // values that differ in what an identifier cannot say
+		for n := 2; consts[name]; n++ { // values that differ in what an identifier cannot say
 			name = at.name + names.Go(item.Text) + strconv.Itoa(n)
 		}
-		consts[name] = item.Text
+		consts[name] = true
 		t.Enum = append(t.Enum, model.EnumValue{Value: item.Text, GoName: name})
-		places = append(places, item.Pos)
 	}
 	switch {
 	case len(t.Enum) == 1 && (!b.opt.AcceptUnknownEnum || t.Kind != model.String && t.Kind != model.Int): // one value is a constant

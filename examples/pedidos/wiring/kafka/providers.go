@@ -1,3 +1,4 @@
+// Package kafka assembles the application on Kafka and PostgreSQL.
 package kafka
 
 import (

@@ -1,3 +1,4 @@
+// Package kafkasqlite assembles the application on Kafka and a SQLite file.
 package kafkasqlite
 
 import (

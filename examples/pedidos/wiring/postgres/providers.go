@@ -1,3 +1,4 @@
+// Package postgres assembles the application on one PostgreSQL database.
 package postgres
 
 import (

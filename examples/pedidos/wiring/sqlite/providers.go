@@ -1,3 +1,4 @@
+// Package sqlite assembles the application on one SQLite file.
 package sqlite
 
 import (
