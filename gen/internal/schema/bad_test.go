@@ -125,6 +125,8 @@ func TestBad(t *testing.T) {
 		{"payload: {type: object}\nheaders: {type: object, properties: {«a: {type: array}}}", []diag.Code{diag.SchemaHeaders}},
 		{"payload: {type: object}\nheaders: {type: object, properties: {«a: {type: [string, 'null']}}}", []diag.Code{diag.SchemaHeaders}},
 		{"payload: {$ref: '#/a'}\na: {type: object, required: [b], properties: {b: {$ref: '#/b'}}}\nb: {type: object, required: [a], properties: {«a: {$ref: '#/a'}}}", []diag.Code{diag.SchemaEndless}},
+		{"payload: {type: object, properties: {a: {$ref: '#/a'}}}\na: {type: object, required: [l], properties: {«l: {type: array, minItems: 1, items: {$ref: '#/a'}}}}", []diag.Code{diag.SchemaEndless}},
+		{"payload: {type: object, properties: {a: {$ref: '#/u'}}}\nu: {oneOf: [{$ref: '#/add'}, {type: string}]}\nadd: {type: object, required: [left], properties: {left: {$ref: '#/u'}}}", nil},
 		{"payload: {type: object, properties: {order_id: {type: string}, orderId: {type: string}, «OrderID: {type: string}}}", []diag.Code{diag.NameClash}},
 		{"payload: {type: object, properties: {a: {$ref: '#/s/foo_bar'}, b: {$ref: '#/s/FooBar'}}}\ns:\n  foo_bar: {type: object, properties: {a: {type: string}}}\n  FooBar: «{type: object, properties: {b: {type: string}}}", []diag.Code{diag.NameClash}},
 	} {

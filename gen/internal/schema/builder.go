@@ -14,9 +14,11 @@ import (
 	"github.com/idem-go/idem/gen/internal/source"
 )
 
-// maxTypes bounds the types of a contract: one with more is not one that people
-// wrote.
-const maxTypes = 5000
+// The bounds of a contract: one with more is not one that people wrote.
+const (
+	maxTypes   = 5000
+	maxSchemas = 100_000 // read, one for each message that uses it
+)
 
 // Options say what schemas leave open.
 type Options struct {
@@ -36,7 +38,8 @@ type Builder struct {
 	refs  map[*source.Node]*made // what a $ref leads to, by its target
 	types []*model.Type
 	scope names.Scope
-	full  bool // there were too many types
+	read  int  // schemas
+	full  bool // there was too much
 
 	// later is what needs types that are done. A type that moved is where moved
 	// says.
@@ -85,7 +88,6 @@ func (b *Builder) Payload(n *source.Node, goName string) *model.Type {
 	if !m.ok {
 		return nil
 	}
-	b.checkEnds(m.t)
 	return m.t
 }
 
@@ -148,6 +150,7 @@ func (b *Builder) finish() {
 // Types returns the named types, sorted by name, after reporting names that
 // clash.
 func (b *Builder) Types() []*model.Type {
+	b.checkEnds()
 	b.scope.Report(b.problems)
 	slices.SortFunc(b.types, func(x, y *model.Type) int { return cmp.Or(strings.Compare(x.Name, y.Name), x.Pos.Compare(y.Pos)) })
 	return b.types
@@ -171,18 +174,28 @@ func (b *Builder) declare(t *model.Type, name string) {
 	}
 	t.Name = name
 	b.scope.Claim(name, "the schema at "+t.Source, t.Pos)
-	if len(b.types) == maxTypes && !b.full {
-		b.full = true
-		b.problems.Addf(diag.TooBig, t.Pos, "", "the contract has more than %d types", maxTypes)
+	if len(b.types) == maxTypes {
+		b.tooBig(t.Pos, maxTypes, "types")
 	}
 	b.types = append(b.types, t)
 }
 
+func (b *Builder) tooBig(at diag.Pos, most int, what string) {
+	if !b.full {
+		b.full = true
+		b.problems.Addf(diag.TooBig, at, "split the contract", "the contract has more than %d %s", most, what)
+	}
+}
+
 // schema makes the type of a schema.
 func (b *Builder) schema(n *source.Node, at place) made {
-	switch {
-	case n == nil:
+	if n == nil {
 		return made{t: &model.Type{}, ok: true}
+	}
+	if b.read++; b.read > maxSchemas {
+		b.tooBig(n.Pos, maxSchemas, "schemas")
+	}
+	switch {
 	case b.full:
 		return made{}
 	case n.Kind == source.Bool && n.Text == "true":

@@ -33,7 +33,7 @@ func (b *Builder) object(t *model.Type, sh *shape, at place) {
 	b.declare(t, at.name)
 	required := map[string]bool{}
 	for _, item := range sh.required {
-		if !slices.ContainsFunc(sh.props, func(p property) bool { return p.Name == item.Text }) {
+		if _, ok := sh.index[item.Text]; !ok {
 			b.problems.Addf(diag.SchemaRequired, item.Pos, "declare it in properties, or remove it", "%q is required and is not among the properties", item.Text)
 		}
 		required[item.Text] = true
@@ -94,52 +94,4 @@ func (b *Builder) array(t *model.Type, sh *shape, at place) {
 	if m := b.schema(sh.items.Value, at.within("Item")); m.ok {
 		t.Elem, t.ElemNullable = m.t, m.nullable
 	}
-}
-
-// checkEnds reports an object that must contain another one of its own type, and
-// so on for ever.
-func (b *Builder) checkEnds(root *model.Type) {
-	state := map[*model.Type]int{}
-	var walk func(t *model.Type) bool
-	walk = func(t *model.Type) bool {
-		if t.Kind != model.Object && t.Kind != model.Union {
-			return true
-		}
-		switch state[t] {
-		case 1:
-			return false
-		case 2:
-			return true
-		}
-		state[t] = 1
-		ends := true
-		if t.Kind == model.Union {
-			ends = slices.ContainsFunc(t.Variants, func(v *model.Variant) bool { return walk(v.Type) })
-		}
-		for _, f := range t.Fields {
-			if f.Required && !f.Nullable && !walk(f.Type) {
-				b.problems.Addf(diag.SchemaEndless, f.Pos, "make the member optional, nullable or a list", "the member %q must hold another %s, and so on without end", f.Name, t.Name)
-			}
-		}
-		state[t] = 2
-		return ends
-	}
-	seen := map[*model.Type]bool{}
-	var all func(t *model.Type)
-	all = func(t *model.Type) {
-		if t == nil || seen[t] {
-			return
-		}
-		seen[t] = true
-		walk(t)
-		all(t.Elem)
-		all(t.Extra)
-		for _, f := range t.Fields {
-			all(f.Type)
-		}
-		for _, v := range t.Variants {
-			all(v.Type)
-		}
-	}
-	all(root)
 }

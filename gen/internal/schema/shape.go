@@ -2,7 +2,6 @@ package schema
 
 import (
 	"math/big"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -23,6 +22,7 @@ type shape struct {
 	description string
 	parts       []members
 	props       []property
+	index       map[string]int // of props, by name
 	required    []*source.Node
 	extra       *source.Field // additionalProperties that restricts
 	items       *source.Field
@@ -41,7 +41,7 @@ type shape struct {
 
 // members is what one schema says about them.
 type members struct {
-	names []string
+	names map[string]bool
 	extra *source.Field
 }
 
@@ -62,7 +62,7 @@ type count struct {
 
 // collect reads a schema and everything in its allOf.
 func (b *Builder) collect(n *source.Node) (*shape, bool) {
-	sh := &shape{node: n, kinds: anyKind, numbers: map[string]bound{}, counts: map[string]count{}}
+	sh := &shape{node: n, kinds: anyKind, index: map[string]int{}, numbers: map[string]bound{}, counts: map[string]count{}}
 	before := b.problems.Len()
 	b.gather(sh, n, map[*source.Node]bool{})
 	b.closing(sh)
@@ -77,7 +77,7 @@ func (b *Builder) closing(sh *shape) {
 			continue
 		}
 		for _, p := range sh.props {
-			if !slices.Contains(part.names, p.Name) {
+			if !part.names[p.Name] {
 				b.problems.Add(diag.Problem{
 					Code: diag.SchemaConflict, Pos: part.extra.NamePos, Fix: "declare all members in one schema, or leave it out",
 					Message: "additionalProperties within allOf is about the member " + strconv.Quote(p.Name) + " of another schema, too",
@@ -265,24 +265,24 @@ func (b *Builder) twice(f, first *source.Field) {
 }
 
 // properties adds those of one schema and returns their names.
-func (b *Builder) properties(sh *shape, f *source.Field) []string {
+func (b *Builder) properties(sh *shape, f *source.Field) map[string]bool {
 	if f.Value.Kind != source.Map {
 		b.wrongKind(f, "an object of schemas")
 		return nil
 	}
-	var names []string
+	names := make(map[string]bool, len(f.Value.Fields))
 	sh.rules = append(sh.rules, *f)
 	for _, p := range f.Value.Fields {
-		names = append(names, p.Name)
+		names[p.Name] = true
 		node := p.Value
 		if node.Get("$ref") != nil {
 			if node = b.set.Deref(node); node == nil {
 				continue
 			}
 		}
-		i := slices.IndexFunc(sh.props, func(q property) bool { return q.Name == p.Name })
-		switch {
-		case i < 0:
+		switch i, ok := sh.index[p.Name]; {
+		case !ok:
+			sh.index[p.Name] = len(sh.props)
 			sh.props = append(sh.props, property{p, node})
 		case sh.props[i].node != node:
 			b.problems.Add(diag.Problem{
