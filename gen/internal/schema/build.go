@@ -277,7 +277,7 @@ func (b *Builder) constant(t *model.Type, sh *shape, at place) {
 		return
 	}
 	seen := map[string]diag.Pos{}
-	consts := map[string]bool{}
+	consts := map[string]int{}
 	for _, item := range list.Items {
 		if item.Kind == source.Null {
 			if sh.typed && sh.kinds&nullKind == 0 {
@@ -294,11 +294,17 @@ func (b *Builder) constant(t *model.Type, sh *shape, at place) {
 			continue
 		}
 		seen[item.Text] = item.Pos
-		name := at.name + names.Go(strings.Replace(item.Text, "-", map[bool]string{true: "minus ", false: "-"}[t.Kind == model.Int], 1))
-		for n := 2; consts[name]; n++ { // values that differ in what an identifier cannot say
-			name = at.name + names.Go(item.Text) + strconv.Itoa(n)
+		text := item.Text
+		if t.Kind == model.Int {
+			text = strings.Replace(text, "-", "minus ", 1)
 		}
-		consts[name] = true
+		base := at.name + names.Go(text)
+		name := base
+		for consts[name] > 0 { // values that differ in what an identifier cannot say
+			consts[base]++
+			name = base + strconv.Itoa(consts[base])
+		}
+		consts[name]++
 		t.Enum = append(t.Enum, model.EnumValue{Value: item.Text, GoName: name})
 	}
 	switch {
