@@ -59,8 +59,26 @@ func TestExportKeepsAnyGoContract(t *testing.T) {
 		if c == nil {
 			t.Fatalf("the package is wrong: %v\n%s", problems.Sorted(), text)
 		}
+		if endless(c) {
+			t.Skip("a list that must have an item of its own type: no message of this package is ever valid")
+		}
 		same(t, c, reload(t, c, asyncapi.Options{MessageHeader: "name"}), gosrc.Export(c))
 	})
+}
+
+// endless reports a contract that is refused for that alone.
+func endless(c *model.Contract) bool {
+	var problems diag.List
+	set := source.NewSet(fstest.MapFS{"asyncapi.yaml": {Data: gosrc.Export(c)}}, &problems)
+	if asyncapi.Load(set, &problems, "asyncapi.yaml", asyncapi.Options{MessageHeader: "name"}) != nil {
+		return false
+	}
+	for _, p := range problems.Sorted() {
+		if p.Code != diag.SchemaEndless {
+			return false
+		}
+	}
+	return true
 }
 
 // meaning is a contract with each type written out where it is used, up to
