@@ -18,6 +18,7 @@ import (
 const (
 	maxTypes   = 5000
 	maxSchemas = 100_000 // read, one for each message that uses it
+	maxName    = 1000    // characters of a name in Go
 )
 
 // Options say what schemas leave open.
@@ -36,6 +37,8 @@ type Builder struct {
 	opt      Options
 
 	refs  map[*source.Node]*made // what a $ref leads to, by its target
+	open  map[*source.Node]*made // what is being made
+	nulls map[*source.Node]bool  // what mayBeNull said
 	types []*model.Type
 	scope names.Scope
 	read  int  // schemas
@@ -58,7 +61,7 @@ type made struct {
 
 // New returns a builder that reports to problems.
 func New(set *source.Set, problems *diag.List, opt Options) *Builder {
-	return &Builder{set: set, problems: problems, opt: opt, refs: map[*source.Node]*made{}, moved: map[*model.Type]*model.Type{}}
+	return &Builder{set: set, problems: problems, opt: opt, refs: map[*source.Node]*made{}, open: map[*source.Node]*made{}, nulls: map[*source.Node]bool{}, moved: map[*model.Type]*model.Type{}}
 }
 
 // Name is the exported Go name for a name of the contract.
@@ -95,7 +98,7 @@ func (b *Builder) Payload(n *source.Node, goName string) *model.Type {
 // back to it.
 func (b *Builder) own(target *source.Node, goName string) made {
 	shared := b.refs[target]
-	self := &made{t: &model.Type{}, nullable: b.mayBeNull(target, 0), ok: true}
+	self := &made{t: &model.Type{}, nullable: b.mayBeNull(target), ok: true}
 	b.refs[target] = self
 	m := b.schema(target, place{name: goName, named: true})
 	if b.refs[target] = shared; shared == nil {
@@ -195,6 +198,9 @@ func (b *Builder) schema(n *source.Node, at place) made {
 	if b.read++; b.read > maxSchemas {
 		b.tooBig(n.Pos, maxSchemas, "schemas")
 	}
+	if len(at.name) > maxName {
+		b.tooBig(n.Pos, maxName, "characters in a name in Go: give the parts of the schema names in components")
+	}
 	switch {
 	case b.full:
 		return made{}
@@ -212,11 +218,28 @@ func (b *Builder) schema(n *source.Node, at place) made {
 	if only := wrapped(n); only != nil {
 		return b.schema(only, at)
 	}
+	if m := b.open[n]; m != nil { // an allOf leads back: the same schema is the same type
+		m.used = true
+		return made{t: m.t, nullable: b.mayBeNull(n), ok: true}
+	}
+	m := b.refs[n]
+	own := m == nil || m.done // else whoever follows the $ref closes it
+	if own {
+		m = &made{t: &model.Type{}}
+	}
+	b.open[n] = m
+	defer delete(b.open, n)
 	sh, ok := b.collect(n)
 	if !ok {
 		return made{}
 	}
-	return b.build(sh, at)
+	got := b.build(sh, at)
+	if !own || !m.used || !got.ok {
+		return got
+	}
+	m.nullable = b.mayBeNull(n)
+	b.close(m, got, n, at.name)
+	return *m
 }
 
 // wrapped is the reference in a schema that says nothing else, but for people:
@@ -241,121 +264,4 @@ func (b *Builder) start(n *source.Node, at place, kind model.Kind) *model.Type {
 		b.declare(t, at.name)
 	}
 	return t
-}
-
-// target is the schema that n is or refers to, or nil after reporting what is
-// wrong, as words beside $ref are, which have no meaning.
-func (b *Builder) target(n *source.Node) *source.Node {
-	if n.Get("$ref") != nil {
-		for _, f := range n.Fields {
-			if f.Name != "$ref" && f.Name != "description" && f.Name != "summary" && f.Name != "title" && !strings.HasPrefix(f.Name, "x-") {
-				b.problems.Addf(diag.SchemaRef, f.NamePos, "write allOf: [{$ref: …}, {…}]", "%q beside $ref has no meaning", f.Name)
-				return nil
-			}
-		}
-	}
-	return b.set.Deref(n)
-}
-
-// reference makes the type of a $ref: one for each target, however often and
-// from wherever it is referred to.
-func (b *Builder) reference(n *source.Node) made {
-	target := b.target(n)
-	if target == nil {
-		return made{}
-	}
-	if m := b.refs[target]; m != nil {
-		m.used = m.used || !m.done
-		return *m
-	}
-	m := &made{t: &model.Type{}, nullable: b.mayBeNull(target, 0), ok: true}
-	b.refs[target] = m // a schema that refers to itself finds this
-	name := names.Go(lastToken(target))
-	got := b.schema(target, place{name: name})
-	m.done = true
-	switch {
-	case !got.ok:
-		m.ok = false
-	case got.t == m.t:
-		b.problems.Addf(diag.RefLoop, target.Pos, "say what it is", "the schema is nothing but a reference to itself")
-		m.ok = false
-	case m.used && got.nullable != m.nullable:
-		b.problems.Addf(diag.SchemaType, target.Pos, "move it to where the schema is referred to: oneOf: [{$ref: …}, {type: 'null'}]",
-			"null in a schema that refers to itself is supported beside type only")
-		m.ok = false
-	case !m.used:
-		m.t, m.nullable = got.t, got.nullable
-	default:
-		b.adopt(m.t, got.t)
-		if m.t.Kind == model.Array || m.t.Kind == model.MapOf {
-			b.declare(m.t, name) // it contains itself
-		}
-	}
-	return *m
-}
-
-// adopt makes t what got is, so that whoever has t already sees it.
-func (b *Builder) adopt(t, got *model.Type) {
-	*t = *got
-	b.moved[got] = t
-	if i := slices.Index(b.types, got); i >= 0 {
-		b.types[i] = t
-	}
-}
-
-// mayBeNull looks at a schema that is not built yet.
-func (b *Builder) mayBeNull(n *source.Node, depth int) bool {
-	if n = b.set.Deref(n); n == nil || n.Kind != source.Map || depth > 20 {
-		return false
-	}
-	deeper := func(n *source.Node) bool { return b.mayBeNull(n, depth+1) }
-	if of := n.Get("oneOf"); of != nil {
-		return slices.ContainsFunc(of.Items, deeper)
-	}
-	t := n.Get("type")
-	var k kinds
-	switch {
-	case t == nil:
-		k = anyKind
-	case t.Kind == source.List:
-		for _, item := range t.Items {
-			k |= kindsByName[item.Text]
-			if item.Kind == source.Null {
-				k |= nullKind
-			}
-		}
-	default:
-		k = kindsByName[t.Text]
-	}
-	if v := n.Get("nullable"); v != nil && v.Text == "true" {
-		k |= nullKind
-	}
-	for _, name := range []string{"const", "enum"} {
-		if f := n.Field(name); f != nil {
-			k &= valueKinds(f)
-		}
-	}
-	null := k&nullKind != 0
-	if all := n.Get("allOf"); all != nil {
-		null = null && !slices.ContainsFunc(all.Items, func(n *source.Node) bool { return !deeper(n) })
-	}
-	return null
-}
-
-// lastToken is the name of a node in the object around it.
-func lastToken(n *source.Node) string {
-	_, token, found := cutLast(n.Path, "/")
-	if !found {
-		_, token, _ = cutLast("/"+n.File.Name, "/")
-		token, _, _ = strings.Cut(token, ".")
-	}
-	return strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
-}
-
-func cutLast(s, sep string) (before, after string, found bool) {
-	i := strings.LastIndex(s, sep)
-	if i < 0 {
-		return s, "", false
-	}
-	return s[:i], s[i+len(sep):], true
 }

@@ -81,6 +81,9 @@ func TestTypes(t *testing.T) {
 		{"another name for itself", "payload: {type: object, properties: {a: {$ref: '#/y'}}}\ny: {type: object, properties: {x: {$ref: '#/x'}}}\nx: {description: also, allOf: [{$ref: '#/y'}]}",
 			"Msg{A* Y}\nY{X* Y}"},
 		{"null inside allOf of itself", "payload: {type: object, properties: {a: {$ref: '#/y'}}}\ny: {allOf: [{type: [object, 'null'], properties: {x: {$ref: '#/y'}}}]}", "Msg{A* Y?}\nY{X* Y?}"},
+		{"itself, merged with more", "payload: {type: object, properties: {a: {$ref: '#/y'}}}\ny: {type: array, items: {allOf: [{$ref: '#/y'}, {maxItems: 2}]}}",
+			"Msg{A* []YItem}\nYItem{of YItem}"},
+		{"itself as one part of a message", "payload: {type: object, properties: {a: {allOf: [{$ref: '#/payload'}, {maxProperties: 1}]}}}", "Msg{A* MsgA}\nMsgA{A* MsgA}"},
 		{"an expression, from inside", "payload: {type: object, properties: {a: {$ref: '#/add'}}}\nexpr: {oneOf: [{$ref: '#/add'}, {$ref: '#/num'}]}\n" +
 			"num: {type: object, required: [op], properties: {op: {const: num}}}\nadd: {type: object, required: [op, l], properties: {op: {const: add}, l: {$ref: '#/expr'}}}",
 			"Add{Op string=\"add\"; L Expr}\nExpr{Add|add Add; Num|num Num}\nMsg{A* Add}\nNum{Op string=\"num\"}"},
