@@ -7,6 +7,7 @@ import (
 
 	"github.com/idem-go/idem/gen/internal/diag"
 	"github.com/idem-go/idem/gen/internal/model"
+	"github.com/idem-go/idem/gen/internal/names"
 	"github.com/idem-go/idem/gen/internal/source"
 )
 
@@ -155,8 +156,15 @@ func (l *loader) declareHeader(m *message, name string) {
 	case m.Headers.Declared || fieldOf(m.Headers, name) != nil:
 		return
 	}
+	goName := names.Go(name)
+	for _, f := range m.Headers.Fields {
+		if f.GoName == goName {
+			l.taken(m.Pos, f.Pos, "headers %q and %q would both be called %s in Go", f.Name, name, goName)
+			break
+		}
+	}
 	m.Headers.Fields = append(m.Headers.Fields, &model.Field{
-		Name: name, GoName: exported(name), Type: &model.Type{Kind: model.String, Pos: m.Pos}, Required: true, Pos: m.Pos,
+		Name: name, GoName: goName, Type: &model.Type{Kind: model.String, Pos: m.Pos}, Required: true, Pos: m.Pos,
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/idem-go/idem/gen/internal/diag"
 	"github.com/idem-go/idem/gen/internal/model"
+	"github.com/idem-go/idem/gen/internal/names"
 )
 
 // describe takes the title, version and description of the package.
@@ -152,7 +153,7 @@ func (l *loader) typeNamed(p param) *decl {
 // buildSends makes the sends.
 func (l *loader) buildSends() {
 	for _, g := range l.sends {
-		s := &model.Send{ID: g.name, GoName: exported(g.name), Pos: g.first.pos, Source: g.first.pos.File + "#" + g.name}
+		s := &model.Send{ID: g.name, GoName: names.Go(g.name), Pos: g.first.pos, Source: g.first.pos.File + "#" + g.name}
 		s.Summary, s.Description = g.text("summary"), g.text("description")
 		s.Topic = l.topic(g)
 		messages := l.sent(g)
@@ -289,23 +290,4 @@ func lowerFirst(name string) string {
 		runes[i] = unicode.ToLower(r)
 	}
 	return string(runes)
-}
-
-// exported makes a Go name of a directive's name: enviar-fatura is
-// EnviarFatura.
-func exported(id string) string {
-	var b strings.Builder
-	upper := true
-	for _, r := range id {
-		switch {
-		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
-			upper = true
-			continue
-		case upper:
-			r = unicode.ToUpper(r)
-		}
-		upper = false
-		b.WriteRune(r)
-	}
-	return b.String()
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/idem-go/idem/gen/internal/diag"
 	"github.com/idem-go/idem/gen/internal/model"
+	"github.com/idem-go/idem/gen/internal/names"
 )
 
 // buildOperations makes the operations.
@@ -16,7 +17,7 @@ func (l *loader) buildOperations() {
 	scopes := map[string]diag.Pos{}
 	for _, g := range l.operations {
 		op := &model.Operation{
-			ID: g.name, GoName: exported(g.name), Scope: g.name, Topic: l.topic(g),
+			ID: g.name, GoName: names.Go(g.name), Scope: g.name, Topic: l.topic(g),
 			KeyVersion: 1, OnMissingKey: "deadletter", OnConflict: "deadletter", Transaction: "own",
 			Pos: g.first.pos, Source: g.first.pos.File + "#" + g.name,
 		}

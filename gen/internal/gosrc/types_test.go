@@ -61,3 +61,21 @@ type C struct {
 		t.Errorf("the messages are told apart by %+v", d)
 	}
 }
+
+// Names of directives and headers become Go names as those of AsyncAPI do, whatever
+// they begin with.
+func TestGoNames(t *testing.T) {
+	const text = `package p
+
+//idem:operation name=2fa.user-id topic=t headerKey=x-request-id
+type A struct{ K string }
+
+//idem:send name=http_url topic=u
+type B struct{ K string }
+`
+	c := load(t, fstest.MapFS{"p/a.go": {Data: []byte(text)}}, "p", gosrc.Options{})
+	got := c.Operations[0].GoName + " " + c.Messages[0].Headers.Fields[0].GoName + " " + c.Sends[0].GoName
+	if want := "N2faUserID XRequestID HTTPURL"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
