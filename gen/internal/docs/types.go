@@ -65,9 +65,11 @@ func (v *viewer) typ(t *model.Type) *typ {
 
 // typeOf names a type where it is used.
 func (v *viewer) typeOf(t *model.Type, nullable bool) cell {
-	out := v.shape(t)
-	if t.Name != "" {
+	var out cell
+	if t.Name != "" { // and no further: it may be a list of itself
 		out = cell{{Text: t.Name, Code: true, Anchor: v.anchors[t]}}
+	} else {
+		out = v.shape(t)
 	}
 	if nullable {
 		out = append(out, plain(" or null"))

@@ -124,21 +124,21 @@ func holdingOf(owner *model.Type, f *model.Field) holding {
 // byPointerThough reports whether a member that would be held by value, or in
 // an Optional, is held by pointer since the struct would contain itself.
 func byPointerThough(owner *model.Type, f *model.Field) bool {
-	return !owner.Declared && byValue(f) && containsByValue(f.Type, owner, nil)
+	return !owner.Declared && byValue(f) && containsByValue(f.Type, owner, map[*model.Type]bool{})
 }
 
 func byValue(f *model.Field) bool { return f.Type.Kind == model.Object && f.Required != f.Nullable }
 
-func containsByValue(t, what *model.Type, path []*model.Type) bool {
+func containsByValue(t, what *model.Type, seen map[*model.Type]bool) bool {
 	if t == what {
 		return true
 	}
-	if slices.Contains(path, t) {
+	if seen[t] {
 		return false
 	}
-	path = append(path, t)
+	seen[t] = true
 	return slices.ContainsFunc(t.Fields, func(f *model.Field) bool {
-		return byValue(f) && containsByValue(f.Type, what, path)
+		return byValue(f) && containsByValue(f.Type, what, seen)
 	})
 }
 
