@@ -129,6 +129,9 @@ func TestBad(t *testing.T) {
 		{"payload: {type: object, properties: {a: {$ref: '#/u'}}}\nu: {oneOf: [{$ref: '#/add'}, {type: string}]}\nadd: {type: object, required: [left], properties: {left: {$ref: '#/u'}}}", nil},
 		{"payload: {type: object, properties: {order_id: {type: string}, orderId: {type: string}, «OrderID: {type: string}}}", []diag.Code{diag.NameClash}},
 		{"payload: {type: object, properties: {a: {$ref: '#/s/foo_bar'}, b: {$ref: '#/s/FooBar'}}}\ns:\n  foo_bar: {type: object, properties: {a: {type: string}}}\n  FooBar: «{type: object, properties: {b: {type: string}}}", []diag.Code{diag.NameClash}},
+		{"payload: {type: object, properties: {a: {$ref: '#/MsgHeaders'}}}\nheaders: {$ref: '#/MsgHeaders'}\nMsgHeaders: «{type: object, properties: {x: {type: string}}}", []diag.Code{diag.NameClash}},
+		{"payload: {$ref: '#/p'}\np: «{description: d, allOf: [{$ref: '#/p'}]}", []diag.Code{diag.RefLoop}},
+		{"payload: {$ref: '#/p'}\np: «{description: d, allOf: [{$ref: '#/q'}]}\nq: {description: d, oneOf: [{$ref: '#/p'}]}", []diag.Code{diag.RefLoop}},
 	} {
 		clean, places := diagtest.Marked([]string{"a.yaml"}, map[string]string{"a.yaml": tc.text})
 		_, _, problems := build(clean["a.yaml"], schema.Options{})

@@ -44,10 +44,12 @@ type Builder struct {
 	read  int  // schemas
 	full  bool // there was too much
 
-	// later is what needs types that are done. A type that moved is where moved
-	// says.
-	later []func()
-	moved map[*model.Type]*model.Type
+	// later is what needs types that are done. became says what a type that was
+	// referred to before it was made turned out to be; whole is how many of types
+	// refer to none such any more.
+	later  []func()
+	became map[*model.Type]*model.Type
+	whole  int
 }
 
 // made is a type with what its place of use must know.
@@ -61,7 +63,10 @@ type made struct {
 
 // New returns a builder that reports to problems.
 func New(set *source.Set, problems *diag.List, opt Options) *Builder {
-	return &Builder{set: set, problems: problems, opt: opt, refs: map[*source.Node]*made{}, open: map[*source.Node]*made{}, nulls: map[*source.Node]bool{}, moved: map[*model.Type]*model.Type{}}
+	return &Builder{
+		set: set, problems: problems, opt: opt, refs: map[*source.Node]*made{}, open: map[*source.Node]*made{},
+		nulls: map[*source.Node]bool{}, became: map[*model.Type]*model.Type{},
+	}
 }
 
 // Name is the exported Go name for a name of the contract.
@@ -69,66 +74,36 @@ func (b *Builder) Name(s string) string { return names.Go(s) }
 
 // Payload returns the type of a message's payload, called goName in Go; nil
 // after reporting what is wrong. A component of the same Go name is the same
-// type.
+// type; others are not, since what messages have is not for their parts.
 func (b *Builder) Payload(n *source.Node, goName string) *model.Type {
-	target := b.target(n)
-	if target == nil {
-		return nil
-	}
-	var m made
-	if target != n && names.Go(lastToken(target)) == goName {
-		if m = b.reference(n); m.ok {
-			b.declare(m.t, goName) // as lists are not, when others refer to them
-		}
-	} else {
-		m = b.own(target, goName)
-	}
+	m := b.root(n, place{name: goName, named: true})
 	b.finish()
-	if m.ok && m.nullable {
-		b.problems.Addf(diag.SchemaNull, target.Pos, "leave out null", "a payload must not be null")
-		return nil
-	}
 	if !m.ok {
 		return nil
 	}
-	return m.t
-}
-
-// own makes a type for one message alone. A schema that refers to itself comes
-// back to it.
-func (b *Builder) own(target *source.Node, goName string) made {
-	shared := b.refs[target]
-	self := &made{t: &model.Type{}, nullable: b.mayBeNull(target), ok: true}
-	b.refs[target] = self
-	m := b.schema(target, place{name: goName, named: true})
-	if b.refs[target] = shared; shared == nil {
-		delete(b.refs, target)
+	if m.nullable {
+		b.problems.Addf(diag.SchemaNull, b.set.Deref(n).Pos, "leave out null", "a payload must not be null")
+		return nil
 	}
-	if m.ok {
-		b.adopt(self.t, m.t)
-		m.t = self.t
-	}
-	return m
+	return b.final(m.t)
 }
 
 // Headers returns the type of a message's headers: an object of scalars, whose
-// values travel as text. Nil after reporting what is wrong.
+// values travel as text. Nil after reporting what is wrong. It is of the message
+// alone.
 func (b *Builder) Headers(n *source.Node, goName string) *model.Type {
-	target := b.target(n)
-	if target == nil {
-		return nil
-	}
 	before := b.problems.Len()
-	m := b.schema(target, place{name: goName, named: true})
+	m := b.root(n, place{name: goName, named: true, headers: true})
 	b.finish()
 	if !m.ok || b.problems.Len() > before {
 		return nil
 	}
-	if m.t.Kind != model.Object || m.nullable {
-		b.problems.Addf(diag.SchemaHeaders, target.Pos, "declare the headers as properties of an object", "headers must be an object with properties")
+	t := b.final(m.t)
+	if t.Kind != model.Object || m.nullable {
+		b.problems.Addf(diag.SchemaHeaders, b.set.Deref(n).Pos, "declare the headers as properties of an object", "headers must be an object with properties")
 		return nil
 	}
-	for _, f := range m.t.Fields {
+	for _, f := range t.Fields {
 		switch f.Type.Kind {
 		case model.String, model.Int, model.Float, model.Bool:
 			if f.Nullable {
@@ -138,12 +113,15 @@ func (b *Builder) Headers(n *source.Node, goName string) *model.Type {
 			b.problems.Addf(diag.SchemaHeaders, f.Pos, "use string, integer, number or boolean", "header %q must be a scalar", f.Name)
 		}
 	}
-	m.t.Closed, m.t.Extra = false, nil // brokers and libraries add headers of their own
-	return m.t
+	t.Closed, t.Extra = false, nil // brokers and libraries add headers of their own
+	return t
 }
 
 // finish does what had to wait until all types were done.
 func (b *Builder) finish() {
+	for ; b.whole < len(b.types); b.whole++ {
+		b.settle(b.types[b.whole])
+	}
 	for _, do := range b.later {
 		do()
 	}
@@ -163,20 +141,23 @@ func (b *Builder) Types() []*model.Type {
 type place struct {
 	// name is the Go name for a type that needs one.
 	name string
-	// named gives a name to any kind of type.
-	named bool
+	// named gives a name to any kind of type, which is of this place alone: one of
+	// headers if they are.
+	named, headers bool
 }
 
 // within is the place of a part of the schema.
 func (p place) within(part string) place { return place{name: p.name + part} }
 
 // declare gives the type its name, once.
-func (b *Builder) declare(t *model.Type, name string) {
+func (b *Builder) declare(t *model.Type, name string) { b.declareAs(t, name, "schema") }
+
+func (b *Builder) declareAs(t *model.Type, name, what string) {
 	if t.Name != "" {
 		return
 	}
 	t.Name = name
-	b.scope.Claim(name, "the schema at "+t.Source, t.Pos)
+	b.scope.Claim(name, "the "+what+" at "+t.Source, t.Pos)
 	if len(b.types) == maxTypes {
 		b.tooBig(t.Pos, maxTypes, "types")
 	}
@@ -212,6 +193,8 @@ func (b *Builder) schema(n *source.Node, at place) made {
 	case n.Kind != source.Map:
 		b.problems.Addf(diag.SchemaKind, n.Pos, "", "a schema must be an object, is %s", n.Kind)
 		return made{}
+	case n.Get("$ref") != nil && at.named:
+		return b.root(n, at)
 	case n.Get("$ref") != nil:
 		return b.reference(n)
 	}
@@ -234,12 +217,11 @@ func (b *Builder) schema(n *source.Node, at place) made {
 		return made{}
 	}
 	got := b.build(sh, at)
-	if !own || !m.used || !got.ok {
-		return got
+	if own && m.used {
+		m.nullable = b.mayBeNull(n)
+		return b.close(m, got, n, at.name)
 	}
-	m.nullable = b.mayBeNull(n)
-	b.close(m, got, n, at.name)
-	return *m
+	return got
 }
 
 // wrapped is the reference in a schema that says nothing else, but for people:
@@ -260,7 +242,10 @@ func wrapped(n *source.Node) *source.Node {
 // start makes a type that stands where n does.
 func (b *Builder) start(n *source.Node, at place, kind model.Kind) *model.Type {
 	t := &model.Type{Kind: kind, Pos: n.Pos, Source: n.Source()}
-	if at.named {
+	switch {
+	case at.headers:
+		b.declareAs(t, at.name, "schema of headers")
+	case at.named:
 		b.declare(t, at.name)
 	}
 	return t

@@ -24,7 +24,11 @@ const components = 4
 // document is a payload and components, in JSON.
 func (w writer) document() string {
 	var b strings.Builder
-	b.WriteString(`{"payload":` + w.schema(0))
+	payload := w.schema(0)
+	if w.oneIn(4) {
+		payload = fmt.Sprintf(pick(w, `{"$ref":"#/s%d"}`, `{"allOf":[{"$ref":"#/s%d"}]}`, `{"type":"object","oneOf":[{"$ref":"#/s%d"}]}`), w.IntN(components))
+	}
+	b.WriteString(`{"payload":` + payload)
 	for i := range components {
 		fmt.Fprintf(&b, `,"s%d":%s`, i, w.schema(1))
 	}
@@ -193,9 +197,12 @@ func (w writer) value(t *model.Type, nullable bool, depth int) string {
 func differences(t *testing.T, seed uint64, documents int) (ok bool, fit int) {
 	w := writer{rand.New(rand.NewPCG(seed, 7))} //nolint:gosec // the same every time
 	text := w.document()
-	typ, _, problems := build(text, schema.Options{})
+	typ, types, problems := build(text, schema.Options{})
 	if len(problems) > 0 {
 		return false, 0
+	}
+	if wrong := inconsistent(typ, types); wrong != "" {
+		t.Errorf("seed %d: %s\n%s", seed, wrong, text)
 	}
 	root, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 	if err != nil {
@@ -227,6 +234,53 @@ func differences(t *testing.T, seed uint64, documents int) (ok bool, fit int) {
 		}
 	}
 	return true, fit
+}
+
+// inconsistent reports a name that is there twice, or a named type that is not among
+// those to declare.
+func inconsistent(root *model.Type, types []*model.Type) string {
+	taken := map[string]bool{}
+	declared := map[*model.Type]bool{}
+	for _, t := range types {
+		declared[t] = true
+		for _, name := range append([]string{t.Name}, constants(t)...) {
+			if taken[name] {
+				return name + " is declared twice"
+			}
+			taken[name] = true
+		}
+	}
+	seen := map[*model.Type]bool{nil: true}
+	wrong := ""
+	var walk func(t *model.Type)
+	walk = func(t *model.Type) {
+		if seen[t] {
+			return
+		}
+		seen[t] = true
+		needed := t.Kind == model.Object || t.Kind == model.Union || t.Enum != nil
+		if t.Name == "" && needed || t.Name != "" && !declared[t] {
+			wrong = fmt.Sprintf("the type %q at %s is not declared", t.Name, t.Source)
+		}
+		walk(t.Elem)
+		walk(t.Extra)
+		for _, f := range t.Fields {
+			walk(f.Type)
+		}
+		for _, v := range t.Variants {
+			walk(v.Type)
+		}
+	}
+	walk(root)
+	return wrong
+}
+
+func constants(t *model.Type) []string {
+	var names []string
+	for _, v := range t.Enum {
+		names = append(names, v.GoName)
+	}
+	return names
 }
 
 // The type of a schema that is not refused allows what a validator allows.

@@ -84,6 +84,12 @@ func TestTypes(t *testing.T) {
 		{"itself, merged with more", "payload: {type: object, properties: {a: {$ref: '#/y'}}}\ny: {type: array, items: {allOf: [{$ref: '#/y'}, {maxItems: 2}]}}",
 			"Msg{A* []YItem}\nYItem{of YItem}"},
 		{"itself as one part of a message", "payload: {type: object, properties: {a: {allOf: [{$ref: '#/payload'}, {maxProperties: 1}]}}}", "Msg{A* MsgA}\nMsgA{A* MsgA}"},
+		{"a payload that is another schema with a description", "payload: {description: d, allOf: [{$ref: '#/c'}]}\nc: {type: object, properties: {e: {$ref: '#/e'}}}\ne: {type: object, required: [c], properties: {c: {$ref: '#/c'}}}",
+			"E{C Msg}\nMsg{E* E}"},
+		{"a payload that is another schema by another name", "payload: {oneOf: [{$ref: '#/p'}]}\np: {$ref: '#/c'}\nc: {type: object, properties: {c: {$ref: '#/c'}, p: {$ref: '#/p'}}}", "Msg{C* Msg; P* Msg}"},
+		{"headers are not what members are", "payload: {type: object, properties: {h: {$ref: '#/h'}}}\nheaders: {description: d, allOf: [{$ref: '#/h'}]}\nh: {type: object, additionalProperties: false, properties: {x: {type: string}}}",
+			"H{X* string; closed}\nMsg{H* H}\nMsgHeaders{X* string}"},
+		{"a payload by its own name", "payload: {description: d, allOf: [{$ref: '#/msg'}]}\nmsg: {type: object, properties: {m: {$ref: '#/msg'}}}", "Msg{M* Msg}"},
 		{"an expression, from inside", "payload: {type: object, properties: {a: {$ref: '#/add'}}}\nexpr: {oneOf: [{$ref: '#/add'}, {$ref: '#/num'}]}\n" +
 			"num: {type: object, required: [op], properties: {op: {const: num}}}\nadd: {type: object, required: [op, l], properties: {op: {const: add}, l: {$ref: '#/expr'}}}",
 			"Add{Op string=\"add\"; L Expr}\nExpr{Add|add Add; Num|num Num}\nMsg{A* Add}\nNum{Op string=\"num\"}"},

@@ -24,6 +24,32 @@ func (b *Builder) target(n *source.Node) *source.Node {
 	return b.set.Deref(n)
 }
 
+// root makes the type of a place that has a name of its own.
+func (b *Builder) root(n *source.Node, at place) made {
+	target := b.target(n)
+	if target == nil {
+		return made{}
+	}
+	shared := b.refs[target]
+	if shared != nil && !shared.done {
+		return b.reference(n)
+	}
+	if target != n && !at.headers && names.Go(lastToken(target)) == at.name {
+		m := b.reference(n)
+		if m.ok {
+			b.declare(b.final(m.t), at.name) // as lists are not, when others refer to them
+		}
+		return m
+	}
+	m := &made{t: &model.Type{}, nullable: b.mayBeNull(target), ok: true}
+	b.refs[target] = m // a schema that refers to itself comes back to it
+	got := b.schema(target, at)
+	if b.refs[target] = shared; shared == nil {
+		delete(b.refs, target)
+	}
+	return b.close(m, got, target, at.name)
+}
+
 // reference makes the type of a $ref: one for each target, however often and
 // from wherever it is referred to.
 func (b *Builder) reference(n *source.Node) made {
@@ -38,45 +64,54 @@ func (b *Builder) reference(n *source.Node) made {
 	m := &made{t: &model.Type{}, nullable: b.mayBeNull(target), ok: true}
 	b.refs[target] = m // a schema that refers to itself finds this
 	name := names.Go(lastToken(target))
-	got := b.schema(target, place{name: name})
+	*m = b.close(m, b.schema(target, place{name: name}), target, name)
 	m.done = true
-	switch {
-	case !got.ok:
-		m.ok = false
-	case !m.used && got.t != m.t:
-		m.t, m.nullable = got.t, got.nullable
-	default:
-		b.close(m, got, target, name)
-	}
 	return *m
 }
 
-// close makes the type that a schema which refers to itself has found in its place
-// what the schema turned out to be.
-func (b *Builder) close(m *made, got made, n *source.Node, name string) {
-	m.ok = false
+// close says what a schema turned out to be, also to those that referred to it
+// before, with m.
+func (b *Builder) close(m *made, got made, n *source.Node, name string) made {
 	switch {
+	case !got.ok:
 	case got.t == m.t:
 		b.problems.Addf(diag.RefLoop, n.Pos, "say what it is", "the schema is nothing but a reference to itself")
-	case got.nullable != m.nullable:
+		got.ok = false
+	case m.used && got.nullable != m.nullable:
 		b.problems.Addf(diag.SchemaType, n.Pos, "move it to where the schema is referred to: oneOf: [{$ref: …}, {type: 'null'}]",
 			"null in a schema that refers to itself is supported beside type only")
-	default:
-		m.ok = true
-		b.adopt(m.t, got.t)
-		if m.t.Kind == model.Array || m.t.Kind == model.MapOf {
-			b.declare(m.t, name) // it contains itself
+		got.ok = false
+	case m.used:
+		b.became[m.t] = got.t
+		if got.t.Kind == model.Array || got.t.Kind == model.MapOf {
+			b.declare(got.t, name) // it contains itself
 		}
+	}
+	return made{t: got.t, nullable: got.nullable, ok: got.ok}
+}
+
+// final is what a type turned out to be.
+func (b *Builder) final(t *model.Type) *model.Type {
+	for b.became[t] != nil {
+		t = b.became[t]
+	}
+	return t
+}
+
+// settle makes a type refer to what others turned out to be.
+func (b *Builder) settle(t *model.Type) {
+	t.Elem, t.Extra = b.settled(t.Elem), b.settled(t.Extra)
+	for _, f := range t.Fields {
+		f.Type = b.settled(f.Type)
 	}
 }
 
-// adopt makes t what got is, so that whoever has t already sees it.
-func (b *Builder) adopt(t, got *model.Type) {
-	*t = *got
-	b.moved[got] = t
-	if i := slices.Index(b.types, got); i >= 0 {
-		b.types[i] = t
+// settled is what a part of a type turned out to be.
+func (b *Builder) settled(t *model.Type) *model.Type {
+	if t = b.final(t); t != nil && t.Name == "" { // else it is among types
+		b.settle(t)
 	}
+	return t
 }
 
 // mayBeNull looks at a schema that is not built yet, once. Where it leads back to

@@ -57,10 +57,11 @@ func (b *Builder) union(sh *shape, at place) made {
 		m.nullable = m.nullable || nullable
 		if m.ok {
 			b.later = append(b.later, func() {
-				if nullable && m.t.Kind == model.Raw {
+				t := b.final(m.t)
+				if nullable && t.Kind == model.Raw {
 					b.nullTwice(sh.oneOf.NamePos)
 				}
-				b.within(sh, m.t, m.nullable, branches[0])
+				b.within(sh, t, m.nullable, branches[0])
 			})
 		}
 		return made{t: m.t, nullable: m.nullable, ok: m.ok}
@@ -90,12 +91,9 @@ func (b *Builder) union(sh *shape, at place) made {
 		made1 = append(made1, part)
 	}
 	b.later = append(b.later, func() { // an alternative may be what we are part of
-		t := t
-		for b.moved[t] != nil {
-			t = b.moved[t]
-		}
-		for _, p := range made1 {
-			if !b.within(sh, p.t, nullable, p.node) {
+		for i := range made1 {
+			p := &made1[i]
+			if p.t = b.settled(p.t); !b.within(sh, p.t, nullable, p.node) {
 				return
 			}
 		}
