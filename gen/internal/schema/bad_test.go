@@ -132,6 +132,8 @@ func TestBad(t *testing.T) {
 		{"payload: {type: object, properties: {a: {$ref: '#/MsgHeaders'}}}\nheaders: {$ref: '#/MsgHeaders'}\nMsgHeaders: «{type: object, properties: {x: {type: string}}}", []diag.Code{diag.NameClash}},
 		{"payload: {$ref: '#/p'}\np: «{description: d, allOf: [{$ref: '#/p'}]}", []diag.Code{diag.RefLoop}},
 		{"payload: {$ref: '#/p'}\np: «{description: d, allOf: [{$ref: '#/q'}]}\nq: {description: d, oneOf: [{$ref: '#/p'}]}", []diag.Code{diag.RefLoop}},
+		{"payload: {type: object, required: [a, b], properties: {a: {$ref: '#/a'}, b: {type: object, required: [a], properties: {a: {$ref: '#/a'}}}}}\na: {type: object, required: [a], properties: {«a: {$ref: '#/a'}}}", []diag.Code{diag.SchemaEndless}},
+		{"payload: {$ref: '#/a'}\na: «{type: array, minItems: 1, items: {$ref: '#/a'}}", []diag.Code{diag.SchemaEndless}},
 	} {
 		clean, places := diagtest.Marked([]string{"a.yaml"}, map[string]string{"a.yaml": tc.text})
 		_, _, problems := build(clean["a.yaml"], schema.Options{})

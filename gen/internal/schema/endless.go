@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"strconv"
+
 	"github.com/idem-go/idem/gen/internal/diag"
 	"github.com/idem-go/idem/gen/internal/model"
 )
@@ -17,21 +19,20 @@ func (b *Builder) checkEnds() {
 			}
 		}
 	}
-	reported := map[*model.Type]bool{}
+	seen := map[*model.Type]bool{}
 	for _, t := range b.types {
-		for last := (*model.Field)(nil); t != nil && !ends[t]; {
-			if reported[t] {
-				if last != nil {
-					b.problems.Addf(diag.SchemaEndless, last.Pos, "make the member optional, nullable or a list", "the member %q must hold another %s, and so on without end", last.Name, t.Name)
-				}
-				break
-			}
-			reported[t] = true
+		path := map[*model.Type]bool{}
+		at, what := t.Pos, "the schema"
+		for !ends[t] && !seen[t] {
+			seen[t], path[t] = true, true
 			next := firstEndless(t, ends)
-			if next.field != nil {
-				last = next.field
+			if f := next.field; f != nil {
+				at, what = f.Pos, "the member "+strconv.Quote(f.Name)
 			}
 			t = next.t
+		}
+		if path[t] { // else the circle was reported
+			b.problems.Addf(diag.SchemaEndless, at, "make the member optional, nullable or a list", "%s must hold another %s, and so on without end", what, t.Name)
 		}
 	}
 }
