@@ -3,10 +3,10 @@ package source
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"path"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -199,10 +199,11 @@ func local(dir, file string) (string, error) {
 	if strings.Contains(file, "://") {
 		return "", errors.New("is not a local file")
 	}
+	file = unescapeURI(file)
 	if path.IsAbs(file) || strings.ContainsAny(file, "\\\x00") || strings.Contains(file, ":") {
 		return "", errors.New("must be relative, with slashes")
 	}
-	name := path.Join(dir, unescapeURI(file))
+	name := path.Join(dir, file)
 	if !fs.ValidPath(name) {
 		return "", errors.New("is outside the root folder")
 	}
@@ -213,10 +214,9 @@ func local(dir, file string) (string, error) {
 func unescapeURI(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
-		var c byte
 		if s[i] == '%' && i+2 < len(s) {
-			if _, err := fmt.Sscanf(s[i+1:i+3], "%02x", &c); err == nil {
-				b.WriteByte(c)
+			if c, err := strconv.ParseUint(s[i+1:i+3], 16, 8); err == nil {
+				b.WriteByte(byte(c))
 				i += 2
 				continue
 			}

@@ -51,10 +51,13 @@ urn: {$ref: 'urn:example'}
 windows: {$ref: 'c:\a.yaml'}
 broken: {$ref: 'broken.yaml#/x'}
 brokenToo: {$ref: 'broken.yaml#/y'}
+plain: {$ref: 'types/my%2.yaml'}
+escapedRoot: {$ref: '%2Fetc%2Fpasswd'}
 `)},
-	"api/types/a.yaml": {Data: []byte("x: {name: x}\nname: whole\nback: {$ref: '../main.yaml#/target'}\nround: {$ref: '../main.yaml#/round'}\n")},
-	"top.json":         {Data: []byte(`{"list": [{"name": "0"}, {"name": "1"}]}`)},
-	"api/broken.yaml":  {Data: []byte("a: [\n")},
+	"api/types/a.yaml":    {Data: []byte("x: {name: x}\nname: whole\nback: {$ref: '../main.yaml#/target'}\nround: {$ref: '../main.yaml#/round'}\n")},
+	"api/types/my%2.yaml": {Data: []byte("name: plain\n")},
+	"top.json":            {Data: []byte(`{"list": [{"name": "0"}, {"name": "1"}]}`)},
+	"api/broken.yaml":     {Data: []byte("a: [\n")},
 }
 
 func TestDeref(t *testing.T) {
@@ -85,6 +88,8 @@ func TestDeref(t *testing.T) {
 		{"http", "", `api/main.yaml:33:14: IDEM006: $ref "https://example.com/a.yaml#/x" is not a local file (copy what is needed below the root folder)`},
 		{"urn", "", `api/main.yaml:34:13: IDEM006: $ref "urn:example" must be relative, with slashes (copy what is needed below the root folder)`},
 		{"windows", "", `api/main.yaml:35:17: IDEM006: $ref "c:\\a.yaml" must be relative, with slashes (copy what is needed below the root folder)`},
+		{"plain", "plain", ""},
+		{"escapedRoot", "", `api/main.yaml:39:21: IDEM006: $ref "%2Fetc%2Fpasswd" must be relative, with slashes (copy what is needed below the root folder)`},
 		{"broken", "", `api/broken.yaml:1:4: IDEM002: sequence end token ']' not found`},
 	} {
 		t.Run(tt.field, func(t *testing.T) {
