@@ -78,8 +78,15 @@ func (c *Consumer) Attempt(msg *message.Message) *Attempt {
 			a.Topic = topic
 		}
 	}
-	a.readOrigin()
-	a.read()
+	a.doc = newDoc(a.payload)
+	if a.Topic == a.Consumer.RetryTopic() {
+		a.readOrigin()
+	} else {
+		a.Skipped = c.Others.match(a.envelope.Headers, a.doc)
+	}
+	if !a.Skipped {
+		a.read()
+	}
 	msg.SetContext(context.WithValue(msg.Context(), attemptKey{}, a))
 	return a
 }
@@ -87,9 +94,6 @@ func (c *Consumer) Attempt(msg *message.Message) *Attempt {
 // readOrigin restores what the first delivery was, for a message that came
 // back through the consumer's retry topic.
 func (a *Attempt) readOrigin() {
-	if a.Topic != a.Consumer.RetryTopic() {
-		return
-	}
 	a.Position, a.EnqueuedAt = "", time.Time{}
 	h := a.envelope.Headers
 	if text, ok := headerValue(h, headerKey); ok {
@@ -118,10 +122,6 @@ func (a *Attempt) readOrigin() {
 // settled like any other failure, with the whole message at hand.
 func (a *Attempt) read() {
 	op := a.Consumer.Operation
-	a.doc = newDoc(a.payload)
-	if a.Skipped = op.Others.match(a.envelope.Headers, a.doc); a.Skipped {
-		return
-	}
 	a.readKeys()
 	if a.readErr != nil {
 		return

@@ -50,8 +50,7 @@ func decode[T any](info Info, payload []byte) (T, error) {
 		return v, err
 	}
 	if err := json.Unmarshal(payload, &v); err != nil {
-		var tells interface{ Undecodable() bool }
-		if errors.As(err, &tells) { // of an UnmarshalJSON that names places and no values
+		if decoderOf(err) != nil { // an UnmarshalJSON that names places and no values
 			return v, broken(err)
 		}
 		return v, Invalid(describeJSON(err))
@@ -79,11 +78,22 @@ func broken(err error) error {
 	if err == nil {
 		return nil
 	}
-	var e interface{ Undecodable() bool }
-	if guard(func() bool { return errors.As(err, &e) && e.Undecodable() }) {
+	if e := decoderOf(err); e != nil && guard(e.Undecodable) {
 		return Invalid(&decodeError{"idem: payload does not decode: " + errorText(err)})
 	}
 	return Invalid(fmt.Errorf("idem: payload breaks its contract: %w", err))
+}
+
+type undecodable interface{ Undecodable() bool }
+
+// decoderOf is the error in err's tree that tells what it thinks of the payload,
+// or nil.
+func decoderOf(err error) undecodable {
+	return guard(func() undecodable {
+		var e undecodable
+		errors.As(err, &e)
+		return e
+	})
 }
 
 func describeJSON(err error) error {

@@ -18,7 +18,8 @@ type Operation struct {
 	Topic string
 	// Others are the topic's messages that are for other consumers. They are
 	// acknowledged before anything else is looked at, and leave nothing behind.
-	// The zero value is none.
+	// What comes back on the consumer's own retry topic is the consumer's. The zero
+	// value is none.
 	Others Selector
 	// Key says where the idempotency key is.
 	Key KeyRecipe
@@ -131,11 +132,9 @@ func (o Operation) Validate() error {
 	var e fieldErrors
 	e.check(validName(o.Name), "name", "must be 1 to 120 letters, digits, '.', '_' or '-', is %q", o.Name)
 	e.check(validName(o.Topic), "topic", "must be 1 to 120 letters, digits, '.', '_' or '-', is %q", o.Topic)
-	e.check((o.Others.Header == "") || (o.Others.Pointer == ""), "others", "must have a header or a pointer, has both")
-	if problem := checkPointer(o.Others.Pointer); problem != "" && o.Others.Pointer != "" {
-		e.check(false, "others.pointer", "%s, is %q", problem, o.Others.Pointer)
+	if err := o.Others.Validate(); err != nil {
+		e = append(e, fmt.Errorf("others: %w", err))
 	}
-	e.check(len(o.Others.Values) == 0 || o.Others.Header != "" || o.Others.Pointer != "", "others", "has values, and neither a header nor a pointer to find them at")
 	if err := o.Key.Validate(); err != nil {
 		e = append(e, fmt.Errorf("key: %w", err))
 	}

@@ -11,6 +11,19 @@ type Selector struct {
 	Values []string
 }
 
+// Validate returns everything that is wrong, joined.
+func (s Selector) Validate() error {
+	var e fieldErrors
+	where := s.Header != "" || s.Pointer != ""
+	e.check(s.Header == "" || s.Pointer == "", "header", "must be empty when there is a pointer")
+	e.check(where || len(s.Values) == 0, "values", "are looked for nowhere: name a header or a pointer")
+	if s.Pointer != "" {
+		problem := checkPointer(s.Pointer)
+		e.check(problem == "", "pointer", "%s, is %q", problem, s.Pointer)
+	}
+	return e.join()
+}
+
 func (s Selector) match(headers []Header, doc *jsonDoc) bool {
 	if len(s.Values) == 0 {
 		return false
