@@ -23,6 +23,9 @@ func (l *Lock) Advance(ops []*model.Operation, problems, warnings *diag.List) ma
 	for _, op := range ops {
 		out[op.ID] = a.operation(op)
 	}
+	for _, op := range ops {
+		a.warnOfRenaming(op, out[op.ID].Recipe)
+	}
 	for id, o := range l.Operations {
 		if a.live[id] == nil && !a.renamed[id] {
 			o.Retired = true
@@ -58,6 +61,23 @@ func (a *advance) operation(op *model.Operation) Operation {
 	slices.SortStableFunc(next.Previous, func(x, y Recipe) int { return y.Version - x.Version })
 	next.Previous = slices.CompactFunc(next.Previous, Recipe.same)
 	return next
+}
+
+// warnOfRenaming tells of a new operation that may be one that has just gone,
+// under another name: its scope went with the name unless it was written down.
+func (a *advance) warnOfRenaming(op *model.Operation, next Recipe) {
+	if _, known := a.old[op.ID]; known || op.Scope != op.ID {
+		return
+	}
+	for _, id := range slices.Sorted(maps.Keys(a.old)) {
+		was := a.old[id]
+		if was.Retired || a.live[id] != nil || a.renamed[id] || !slices.Equal(was.Key, next.Key) {
+			continue
+		}
+		a.warnings.Addf(diag.ScopeLeft, op.Pos, fmt.Sprintf("if it is the same operation, write scope: %s in its x-idempotency", was.Scope),
+			"operation %s is new and %s, with the same key, has gone: if it was renamed, what was processed under scope %q is forgotten and its duplicates are processed again",
+			op.ID, id, was.Scope)
+	}
 }
 
 // other compares an operation with what another one has stored in its scope.

@@ -200,6 +200,25 @@ func TestAllowedChanges(t *testing.T) {
 	}
 }
 
+// An operation that may have been renamed takes its keys along only if its scope
+// is written down.
+func TestRenamingIsWarnedAbout(t *testing.T) {
+	_, problems, warnings := history(t, step{op("a", "a", 1, "/x"), op("c", "c", 1, "/x")}, step{op("b", "b", 1, "/x"), op("c", "c", 1, "/x")})
+	if len(problems) > 0 || len(warnings) != 1 || !strings.Contains(warnings[0], `write scope: a in its x-idempotency`) {
+		t.Errorf("problems %q, warnings %q", problems, warnings)
+	}
+	for name, next := range map[string]step{
+		"another key":   {op("b", "b", 1, "/y")},
+		"a scope":       {op("b", "orders", 1, "/x")},
+		"nothing gone":  {op("a", "a", 1, "/x"), op("b", "b", 1, "/x")},
+		"nothing comes": {},
+	} {
+		if _, _, warnings := history(t, step{op("a", "a", 1, "/x")}, next); len(warnings) > 0 {
+			t.Errorf("%s: %q", name, warnings)
+		}
+	}
+}
+
 // That two operations share a scope is the contract's problem, not one of
 // its history.
 func TestTwoInOneScope(t *testing.T) {
