@@ -253,6 +253,8 @@ func (b *Builder) constant(t *model.Type, sh *shape, at place) {
 	if sh.cnst != nil {
 		if b.fits(t.Kind, sh.cnst.Value) {
 			t.Const = literal(sh.cnst.Value)
+		} else if v := sh.cnst.Value; t.Kind == model.Float && (v.Kind == source.Int || v.Kind == source.Float) {
+			b.problems.Addf(diag.SchemaLimit, v.Pos, "", "const is out of any range")
 		} else {
 			b.problems.Addf(diag.SchemaEnum, sh.cnst.Value.Pos, "", "const is %s where the type is %s", sh.cnst.Value.Kind, kindName(t.Kind))
 		}

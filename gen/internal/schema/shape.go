@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"math"
 	"math/big"
 	"strconv"
 	"strings"
@@ -343,14 +344,19 @@ func (b *Builder) number(sh *shape, f *source.Field) {
 }
 
 // rational reads a JSON number exactly; not one whose exponent would fill the
-// memory.
+// memory, or that no float64 comes near.
 func rational(text string) (*big.Rat, bool) {
 	if _, exponent, ok := strings.Cut(strings.ToLower(text), "e"); ok {
 		if e, err := strconv.Atoi(exponent); err != nil || e > 400 || e < -400 {
 			return nil, false
 		}
 	}
-	return new(big.Rat).SetString(text)
+	v, ok := new(big.Rat).SetString(text)
+	if ok {
+		f, _ := v.Float64()
+		ok = !math.IsInf(f, 0)
+	}
+	return v, ok
 }
 
 func (b *Builder) size(sh *shape, f *source.Field) {
