@@ -23,7 +23,7 @@ func (r *renderer) program() {
 		})
 	}
 	var not []string
-	for _, t := range chosen {
+	for _, t := range transports() { // with the tag of one that is not wired nothing is built
 		not = append(not, "!"+t.Name)
 	}
 	slices.Sort(not)
@@ -40,7 +40,7 @@ func (r *renderer) program() {
 	r.goFile(goFile{
 		path: path.Join(folder, "send.go"), owner: User, pkg: "main",
 		imports: imports{
-			"context": std, "fmt": std, "io": std, "os": std, "strings": std,
+			"context": std, "fmt": std, "io": std, "os": std, "slices": std, "strings": std,
 			"github.com/ThreeDotsLabs/watermill": "", "github.com/ThreeDotsLabs/watermill/message": "",
 			library + "/framework/idem": "", library + "/wiring": "",
 		},
