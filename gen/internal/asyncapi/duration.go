@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/idem-go/idem/gen/internal/diag"
+	"github.com/idem-go/idem/gen/internal/model"
 	"github.com/idem-go/idem/gen/internal/source"
 )
 
@@ -70,7 +71,7 @@ func durationHint(n *source.Node) string {
 		return "add the unit, such as " + clip(n.Text) + "s"
 	}
 	if d, ok := parseISO(n.Text); ok && d > 0 {
-		return "use " + short(d)
+		return "use " + model.FormatDuration(d)
 	}
 	m := words.FindStringSubmatch(n.Text)
 	if m == nil {
@@ -85,7 +86,7 @@ func durationHint(n *source.Node) string {
 		key = key[:1]
 	}
 	if v := amount * float64(unit[key]); err == nil && v >= 1 && v < 1<<62 {
-		return "use " + short(time.Duration(v))
+		return "use " + model.FormatDuration(time.Duration(v))
 	}
 	return "use a number with a unit, such as 240h, 7d or 1h30m"
 }
@@ -110,18 +111,6 @@ func parseISO(s string) (time.Duration, bool) {
 		return 0, false
 	}
 	return time.Duration(math.Round(sum)), true
-}
-
-// short is a duration without units that are zero.
-func short(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
 }
 
 // backoff reads "200ms..30s" or {base, max, factor}.
@@ -152,7 +141,7 @@ func (l *loader) backoff(n *source.Node, c *config) {
 	b := *r
 	b.withDefaults()
 	if b.BackoffBase > b.BackoffMax {
-		l.bad(n, fmt.Sprintf("the shortest is %s, the longest %s: swap them or set both", short(b.BackoffBase), short(b.BackoffMax)),
+		l.bad(n, fmt.Sprintf("the shortest is %s, the longest %s: swap them or set both", model.FormatDuration(b.BackoffBase), model.FormatDuration(b.BackoffMax)),
 			"backoff begins with more than it ends with")
 	}
 }

@@ -97,7 +97,7 @@ func (l *loader) checkRetention(o *operation, c *config) {
 	}
 	p := diag.Problem{
 		Code: diag.ShortRetention, Pos: c.at("ttl"),
-		Message: fmt.Sprintf("keys of %q are forgotten after %s, but retries may take %s", o.id, short(ttl), short(limit)),
+		Message: fmt.Sprintf("keys of %q are forgotten after %s, but retries may take %s", o.id, model.FormatDuration(ttl), model.FormatDuration(limit)),
 		Fix:     "raise ttl, or lower retry",
 	}
 	if !c.has("ttl") {

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/idem-go/idem/gen/internal/model"
 )
 
 func plain(format string, args ...any) text { return text{Text: fmt.Sprintf(format, args...)} }
@@ -73,14 +75,7 @@ func duration(d time.Duration) string {
 	if d > 0 && d%day == 0 {
 		return strconv.FormatInt(int64(d/day), 10) + "d"
 	}
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
+	return model.FormatDuration(d)
 }
 
 // anchor makes a name that is safe as an HTML id and in a link. Different

@@ -265,19 +265,12 @@ func decimal(f float64) number {
 	return number(out)
 }
 
-// duration writes 168h and 30s instead of 168h0m0s and 30.000s.
+// duration is "" for none.
 func duration(d time.Duration) string {
 	if d == 0 {
 		return ""
 	}
-	text := d.String()
-	if strings.HasSuffix(text, "m0s") {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return text
+	return model.FormatDuration(d)
 }
 
 func (e *exporter) message(m *model.Message) object {

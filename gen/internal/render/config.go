@@ -2,12 +2,12 @@ package render
 
 import (
 	"bytes"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
+
+	"github.com/idem-go/idem/gen/internal/model"
 )
 
 // config renders the sample of idem.yaml.
@@ -52,7 +52,7 @@ func (r *renderer) breakers() []breakerLine {
 				f = append(f, "failures: "+strconv.Itoa(b.Failures))
 			}
 			if b.OpenFor > 0 {
-				f = append(f, "openFor: "+yamlDuration(b.OpenFor))
+				f = append(f, "openFor: "+model.FormatDuration(b.OpenFor))
 			}
 			if b.Probes > 0 {
 				f = append(f, "probes: "+strconv.Itoa(b.Probes))
@@ -67,16 +67,4 @@ func (r *renderer) breakers() []breakerLine {
 		out = append(out, breakerLine{quoteJSON(name), found[name]})
 	}
 	return out
-}
-
-// yamlDuration writes a duration without the parts that are zero.
-func yamlDuration(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return fmt.Sprint(s)
 }
