@@ -27,10 +27,20 @@ components:
 		fmt.Fprintf(&diamonds, "    d%d: {type: object, required: [a, b], properties: {a: {$ref: '#/components/schemas/d%d'}, b: {$ref: '#/components/schemas/d%[2]d'}}}\n", i, i+1)
 	}
 	diamonds.WriteString("    d30: {type: object, properties: {z: {type: string}}}\n")
+	var lists, values strings.Builder
+	for i := range 12 {
+		fmt.Fprintf(&lists, "    d%d: {type: array, minItems: 10, items: {$ref: '#/components/schemas/d%d'}}\n", i, i+1)
+	}
+	lists.WriteString("    d12: {type: string}\n")
+	for i := range 5000 {
+		fmt.Fprintf(&values, "v%d, ", i)
+	}
 	for name, schemas := range map[string]string{
 		"a map of itself":  "    d0: {type: object, additionalProperties: {$ref: '#/components/schemas/d0'}}\n",
 		"a list of itself": "    d0: {type: array, items: {$ref: '#/components/schemas/d0'}}\n",
 		"diamonds":         diamonds.String(),
+		"lists of lists":   lists.String(),
+		"a long enum":      "    d0: {type: string, enum: [" + strings.TrimSuffix(values.String(), ", ") + "]}\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := newProject(t, head+schemas)

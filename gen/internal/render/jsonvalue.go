@@ -148,6 +148,18 @@ func (v *value) at(pointer string) *value {
 	return v
 }
 
+// size is how many values v is made of.
+func (v *value) size() int {
+	n := 1
+	for _, item := range v.items {
+		n += item.size()
+	}
+	for _, m := range v.members {
+		n += m.value.size()
+	}
+	return n
+}
+
 func (v *value) clone() *value {
 	if v == nil {
 		return nil

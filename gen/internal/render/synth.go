@@ -15,8 +15,12 @@ import (
 // finds none.
 func synthesise(t *model.Type, hint string) *value { return synth(t, hint, 0) }
 
-// maxDepth ends types that contain themselves.
-const maxDepth = 12
+// maxDepth ends types that contain themselves, maxValues lists of long lists: a
+// sample is for people.
+const (
+	maxDepth  = 12
+	maxValues = 10_000
+)
 
 func synth(t *model.Type, hint string, depth int) *value {
 	if depth > maxDepth {
@@ -66,7 +70,7 @@ func synthArray(t *model.Type, hint string, depth int) *value {
 	}
 	for i := range min(*t.MinItems, 1000) {
 		item := synthOrNull(t.Elem, t.ElemNullable, hint, depth+1)
-		if item == nil {
+		if item == nil || i == 0 && tooLong(*t.MinItems, item) {
 			return nil
 		}
 		if t.UniqueItems && i > 0 {
@@ -137,13 +141,16 @@ func fill(v *value, t, elem *model.Type, nullable bool, depth int) *value {
 			continue
 		}
 		m := synthOrNull(elem, nullable, name, depth+1)
-		if m == nil {
+		if m == nil || i == 1 && tooLong(*t.MinItems, m) {
 			return nil
 		}
 		v.set(name, m)
 	}
 	return v
 }
+
+// tooLong reports whether n items like this one are more than a sample has.
+func tooLong(n int, item *value) bool { return min(n, maxValues+1)*item.size() > maxValues }
 
 func synthNumber(t *model.Type) *value {
 	if len(t.Enum) > 0 {

@@ -169,7 +169,7 @@ func others(t *model.Type, like *value) []*value {
 			add(text(like.text + "x"))
 		}
 	}
-	for _, e := range t.Enum {
+	for _, e := range t.Enum[:min(len(t.Enum), 8)] { // a few are choice enough
 		if t.Kind == model.String {
 			add(text(e.Value))
 		} else {
