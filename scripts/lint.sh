@@ -18,7 +18,7 @@ fi
 
 step go vet
 go vet ./...
-for transport in memory sqlite postgres kafka; do go vet -tags "$transport" ./examples/...; done
+for transport in sqlite postgres kafka kafkasqlite; do go vet -tags "$transport" ./examples/...; done
 
 step "golangci-lint $golangci_lint"
 bin=$cache/bin/golangci-lint-$golangci_lint
