@@ -76,10 +76,10 @@ func (s *settler) settle(msg *message.Message, a *idem.Attempt, err error) {
 	}
 	switch a.Outcome.Kind {
 	case idem.Done, idem.Duplicate, idem.Skipped:
-		msg.Ack()
+		ack(msg, a)
 	case idem.Dead, idem.Discard:
 		if s.record(ctx, msg, a, -1) {
-			msg.Ack()
+			ack(msg, a)
 		}
 	case idem.Retry:
 		s.retry(ctx, msg, a)
@@ -124,7 +124,7 @@ func (s *settler) retry(ctx context.Context, msg *message.Message, a *idem.Attem
 		s.giveBack(msg, a, delay)
 		return
 	}
-	msg.Ack()
+	ack(msg, a)
 }
 
 func (s *settler) durableDelay() bool {
@@ -134,7 +134,7 @@ func (s *settler) durableDelay() bool {
 // pause stops the consumer and keeps the message with the broker.
 func (s *settler) pause(msg *message.Message, a *idem.Attempt) {
 	if a.Outcome.Kind != idem.Pause { // completed by another attempt meanwhile
-		msg.Ack()
+		ack(msg, a)
 		return
 	}
 	s.c.Gate.Pause(idem.Summary(a.Err))
@@ -186,7 +186,13 @@ func (s *settler) giveBack(msg *message.Message, a *idem.Attempt, after time.Dur
 	} else if after > 0 { // a foreign subscriber knows no delay and would spin
 		sleep(msg.Context(), min(after, holdMax))
 	}
+	a.Reached(msg.Context(), idem.StepGivingBack)
 	msg.Nack()
+}
+
+func ack(msg *message.Message, a *idem.Attempt) {
+	a.Reached(msg.Context(), idem.StepAcking)
+	msg.Ack()
 }
 
 // delay is how long the message waits: the window we were told, else drawn

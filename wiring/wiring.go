@@ -42,6 +42,9 @@ type Options struct {
 	Logger *slog.Logger
 	// Observer is told of every settled delivery; nil is none.
 	Observer func(middleware.Observation)
+	// Step is told of every step of every message, at the consumers, at the
+	// broker and at the relay; nil is none.
+	Step idem.StepFunc
 }
 
 // Set provides Parts for an idem.Config, Options, an idem.Transport and an
@@ -75,10 +78,10 @@ func NewBreakers(cfg idem.Config) *middleware.Breakers {
 }
 
 // NewRelay makes the relay that publishes the store's outbox.
-func NewRelay(cfg idem.Config, store idem.Store, transport idem.Transport, log *slog.Logger) (*outbox.Relay, error) {
+func NewRelay(cfg idem.Config, o Options, store idem.Store, transport idem.Transport, log *slog.Logger) (*outbox.Relay, error) {
 	return outbox.New(outbox.Config{
 		Store: store, Publisher: transport.Publisher(), Logger: log,
-		Batch: cfg.Outbox.Batch, Poll: cfg.Outbox.PollInterval, Lease: cfg.Outbox.Lease,
+		Batch: cfg.Outbox.Batch, Poll: cfg.Outbox.PollInterval, Lease: cfg.Outbox.Lease, Step: o.Step,
 	})
 }
 
@@ -91,7 +94,7 @@ func NewApp(cfg idem.Config, o Options, transport idem.Transport, store idem.Sto
 		return nil, err
 	}
 	return idem.NewApp(idem.AppConfig{
-		Config: cfg, Transport: transport, Store: store, Logger: log,
+		Config: cfg, Transport: transport, Store: store, Logger: log, Step: o.Step,
 		Chain:    middleware.Chain(middleware.Options{Breakers: breakers, Observer: o.Observer}),
 		Services: []idem.Service{relay},
 	})

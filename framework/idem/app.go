@@ -34,6 +34,8 @@ type AppConfig struct {
 	// Classifier tells whose fault an error is; the zero value has the defaults.
 	// Rules of Config come before its own.
 	Classifier Classifier
+	// Step is told of every step of every message; nil is none.
+	Step StepFunc
 	// Logger; nil means slog.Default().
 	Logger *slog.Logger
 }
@@ -75,7 +77,7 @@ func NewApp(cfg AppConfig) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	engine.TopicPrefix = cfg.Config.TopicPrefix
+	engine.TopicPrefix, engine.Step = cfg.Config.TopicPrefix, cfg.Step
 	return &App{cfg: cfg, engine: engine, log: engine.Logger, running: make(chan struct{}), idle: make(chan struct{}, 1)}, nil
 }
 

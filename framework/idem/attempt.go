@@ -88,6 +88,7 @@ func (c *Consumer) Attempt(msg *message.Message) *Attempt {
 		a.read()
 	}
 	msg.SetContext(context.WithValue(msg.Context(), attemptKey{}, a))
+	a.Reached(msg.Context(), StepReceived)
 	return a
 }
 

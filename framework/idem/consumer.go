@@ -37,6 +37,7 @@ func NewConsumer[T any](e *Engine, op Operation, h Handler[T]) (*Consumer, error
 		if err != nil {
 			return err
 		}
+		AttemptFrom(ctx).Reached(ctx, StepDecoded)
 		return h.Handle(ctx, Message[T]{Payload: v, Info: info})
 	}, nil)
 }
@@ -56,6 +57,7 @@ func NewExternalConsumer[T, R any](e *Engine, op Operation, h External[T, R]) (*
 			if err != nil {
 				return nil, NotApplied(err)
 			}
+			AttemptFrom(ctx).Reached(ctx, StepDecoded)
 			r, err := h.Call(ctx, Message[T]{Payload: v, Info: info})
 			if err != nil {
 				return nil, err

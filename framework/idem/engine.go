@@ -25,6 +25,9 @@ type Engine struct {
 	// TopicPrefix begins the broker's name of each topic that handlers emit to;
 	// see [Config.TopicPrefix]. Set it before the first message.
 	TopicPrefix string
+	// Step is told of every step of a message; nil is none. Set it before the
+	// first message.
+	Step StepFunc
 
 	ackInTx bool
 	hard    context.Context // ends when in-flight work must stop
@@ -138,6 +141,7 @@ func (c *Consumer) processOwn(ctx context.Context, a *Attempt) error {
 		if err := a.admit(h.Record); err != nil {
 			return err
 		}
+		a.Reached(ctx, StepClaimed)
 		u := &unit{tx: tx, a: a}
 		if err := c.runHandler(ctx, a, func() error {
 			return c.run(context.WithValue(ctx, unitKey{}, u), a.info(), a.payload)
@@ -149,6 +153,9 @@ func (c *Consumer) processOwn(ctx context.Context, a *Attempt) error {
 	})
 	if errors.Is(err, ErrUnknownCommit) {
 		err = c.resolve(ctx, a, token, err)
+	}
+	if err == nil {
+		a.Reached(ctx, StepCommitted)
 	}
 	if ran {
 		return c.afterRun(ctx, a, err)
@@ -239,10 +246,12 @@ func (c *Consumer) runHandler(ctx context.Context, a *Attempt, f func() error) e
 
 // finish writes everything that commits together with the effect.
 func (c *Consumer) finish(ctx context.Context, u *unit, h *held, up Update) error {
+	u.a.Reached(ctx, StepEffectWritten)
 	if out := u.close(); len(out) > 0 {
 		if err := u.tx.Emit(ctx, out...); err != nil {
 			return storeError("emit", err)
 		}
+		u.a.Reached(ctx, StepOutboxWritten)
 	}
 	if err := h.save(ctx, up); err != nil {
 		return storeError("save", err)
@@ -253,6 +262,7 @@ func (c *Consumer) finish(ctx context.Context, u *unit, h *held, up Update) erro
 			return storeError("ack", err)
 		}
 	}
+	u.a.Reached(ctx, StepCommitting)
 	return nil
 }
 

@@ -60,12 +60,16 @@ func (c *Consumer) begin(ctx context.Context, a *Attempt, token string) (Record,
 		if rec.Status == StatusStarted && rec.LeaseLeft > 0 {
 			return fmt.Errorf("%w: external call under way", ErrInFlight)
 		}
+		a.Reached(ctx, StepClaimed)
 		return storeErrorOrNil("save", h.save(ctx, Update{
 			Status: StatusStarted, Attempts: a.Prior, Result: rec.Result, Lease: c.Policy.Timeout + leaseGrace,
 		}))
 	})
 	if errors.Is(err, ErrUnknownCommit) {
-		return rec, c.resolveIntent(ctx, a, token, err)
+		err = c.resolveIntent(ctx, a, token, err)
+	}
+	if err == nil {
+		a.Reached(ctx, StepIntentRecorded)
 	}
 	return rec, err
 }
@@ -125,6 +129,7 @@ func (c *Consumer) call(ctx context.Context, a *Attempt, token string) (result [
 		return err
 	})
 	if err == nil {
+		a.Reached(ctx, StepCalled)
 		return result, nil
 	}
 	if c.engine.Classifier.hadNoEffect(err) {
@@ -158,6 +163,9 @@ func (c *Consumer) applyResult(ctx context.Context, a *Attempt, token string, re
 	})
 	if errors.Is(err, ErrUnknownCommit) {
 		err = c.resolve(ctx, a, token, err)
+	}
+	if err == nil {
+		a.Reached(ctx, StepCommitted)
 	}
 	if ran {
 		err = c.afterRun(ctx, a, err)

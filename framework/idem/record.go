@@ -22,6 +22,18 @@ import (
 // meanwhile, and what the key-reuse policy says when a message with other
 // content has taken it. Until it returns nil nothing has happened.
 func (c *Consumer) Record(ctx context.Context, a *Attempt, o Outcome, cause error, copyAfter time.Duration) (Outcome, error) {
+	o, err := c.record(ctx, a, o, cause, copyAfter)
+	switch {
+	case err != nil:
+	case o.Kind == Dead, o.Kind == Discard:
+		a.Reached(ctx, StepDeadLetterStored)
+	case o.Kind != Duplicate && a.Key != "":
+		a.Reached(ctx, StepRetryStored)
+	}
+	return o, err
+}
+
+func (c *Consumer) record(ctx context.Context, a *Attempt, o Outcome, cause error, copyAfter time.Duration) (Outcome, error) {
 	givenUp := o.Kind == Dead || o.Kind == Discard
 	if a.Key == "" && !givenUp { // nothing to remember it by
 		if copyAfter >= 0 {

@@ -178,6 +178,7 @@ func (a *App) subscribe(ctx context.Context, c *Consumer) (opened []subscription
 	}
 	sub, err := a.cfg.Transport.Subscriber(SubscriberConfig{
 		Group: a.cfg.Config.Group(c.Name), Concurrency: c.Concurrency, Ordered: !c.Unordered, Gate: c.Gate, Logger: a.log,
+		Step: a.engine.stepsOf(c.Name),
 	})
 	if err != nil {
 		return nil, err

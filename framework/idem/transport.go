@@ -80,6 +80,9 @@ type SubscriberConfig struct {
 	// Lease is how long a message stays hidden from other members when its
 	// owner dies; 0 means 30 s. Brokers with sessions instead of leases ignore it.
 	Lease time.Duration
+	// Step is told when the broker has let a message go for this group
+	// ([StepAcked]) or has it back ([StepGivenBack]); nil is none.
+	Step StepFunc
 	// Logger is never nil when it comes from an App.
 	Logger *slog.Logger
 }

@@ -97,7 +97,7 @@ func (s *stage) start() {
 	s.started = true
 	log := s.world.log.logger()
 	store := s.world.parts.Store
-	relay, err := wiring.NewRelay(idem.Config{}, store, s.transport, log)
+	relay, err := wiring.NewRelay(idem.Config{}, wiring.Options{}, store, s.transport, log)
 	if err != nil {
 		s.Fatal(err)
 	}

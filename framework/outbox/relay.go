@@ -31,6 +31,8 @@ type Config struct {
 	Poll time.Duration
 	// Backoff spaces the publishes of a row that fails. The zero value is 200 ms to 30 s.
 	Backoff idem.Backoff
+	// Step is told of every row that is leased, published and removed; nil is none.
+	Step idem.StepFunc
 	// Logger; nil means slog.Default().
 	Logger *slog.Logger
 }
@@ -136,6 +138,7 @@ func (r *Relay) Drain(ctx context.Context) (int, error) {
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}
+	r.reached(ctx, idem.StepRelayLeased, rows)
 	// From here on the end of ctx must not leave published rows unmarked.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.cfg.Lease*2/3)
 	defer cancel()
@@ -151,7 +154,7 @@ func (r *Relay) Drain(ctx context.Context) (int, error) {
 func (r *Relay) publish(ctx context.Context, rows []idem.OutboxRow) error {
 	err := r.send(ctx, rows)
 	if err == nil {
-		return r.cfg.Store.Published(ctx, rows...)
+		return r.mark(ctx, rows)
 	}
 	if len(rows) == 1 {
 		return r.postpone(ctx, err, rows)
@@ -179,7 +182,7 @@ func (r *Relay) publish(ctx context.Context, rows []idem.OutboxRow) error {
 		done = append(done, row)
 	}
 	if len(done) > 0 {
-		errs = append(errs, r.cfg.Store.Published(ctx, done...))
+		errs = append(errs, r.mark(ctx, done))
 	}
 	if len(behind) > 0 {
 		errs = append(errs, r.cfg.Store.Postponed(ctx, 0, behind...))
@@ -201,7 +204,29 @@ func (r *Relay) send(ctx context.Context, rows []idem.OutboxRow) error {
 		msgs[i].Metadata = idem.Metadata(row.Headers)
 		msgs[i].SetContext(idem.WithEnvelope(ctx, idem.Envelope{Key: row.Key, Headers: row.Headers}))
 	}
-	return r.cfg.Publisher.Publish(rows[0].Topic, msgs...)
+	err := r.cfg.Publisher.Publish(rows[0].Topic, msgs...)
+	if err == nil {
+		r.reached(ctx, idem.StepRelayPublished, rows)
+	}
+	return err
+}
+
+// mark removes rows that were published.
+func (r *Relay) mark(ctx context.Context, rows []idem.OutboxRow) error {
+	err := r.cfg.Store.Published(ctx, rows...)
+	if err == nil {
+		r.reached(ctx, idem.StepRelayMarked, rows)
+	}
+	return err
+}
+
+func (r *Relay) reached(ctx context.Context, s idem.Step, rows []idem.OutboxRow) {
+	if r.cfg.Step == nil {
+		return
+	}
+	for _, row := range rows {
+		r.cfg.Step(ctx, idem.StepEvent{Step: s, Topic: row.Topic, MessageID: row.ID})
+	}
 }
 
 // postpone gives rows back that could not be published, each after a delay of

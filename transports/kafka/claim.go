@@ -115,8 +115,12 @@ func (c *claim) settle(d *delivery) {
 	delete(c.running, d)
 	if !d.acked {
 		c.backlog.delay(d.record, time.Now().Add(d.again()))
+		if c.group.Step != nil {
+			c.group.Step(d.message.Context(), d.event(idem.StepGivenBack))
+		}
 		return
 	}
+	c.acked.add(c.source.Partition(), d)
 	if offset, moved := c.backlog.finish(d.record); moved && !c.lost {
 		c.session.MarkOffset(c.topic, c.source.Partition(), offset, "")
 	}

@@ -75,3 +75,7 @@ func (d *delivery) again() time.Duration {
 	}
 	return max(after, nackLeast)
 }
+
+func (d *delivery) event(s idem.Step) idem.StepEvent {
+	return idem.StepEvent{Step: s, Topic: d.info.Topic, MessageID: d.message.UUID, Position: d.info.Position}
+}

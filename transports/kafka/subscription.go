@@ -25,6 +25,7 @@ type subscription struct {
 	topic  string
 	logger *slog.Logger
 	leave  func() // the group
+	acked  *committed
 
 	out     chan *message.Message
 	slots   chan struct{} // one token for each unsettled message
@@ -83,6 +84,7 @@ func (s *subscription) connect() error {
 		return err
 	}
 	s.leave = func() { _ = inner.Close() } // always nil
+	s.acked = watchCommits(s.cfg, s.group, s.topic)
 	return nil
 }
 
@@ -100,6 +102,7 @@ func (s *subscription) run() {
 	}
 	close(s.abandoned)
 	s.leave()
+	s.acked.end()
 	s.kill(nil)
 	close(s.out)
 }

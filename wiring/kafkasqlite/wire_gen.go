@@ -35,7 +35,7 @@ func Build(ctx context.Context, cfg idem.Config, o wiring.Options) (*Parts, func
 		cleanup()
 		return nil, nil, err
 	}
-	relay, err := wiring.NewRelay(cfg, store, transport, logger)
+	relay, err := wiring.NewRelay(cfg, o, store, transport, logger)
 	if err != nil {
 		cleanup2()
 		cleanup()

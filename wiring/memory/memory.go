@@ -48,7 +48,7 @@ func NewTransport(cfg idem.Config, log *slog.Logger) (*transport.Transport, func
 // process on a shared broker and database would be.
 func (p *Parts) Again(cfg idem.Config, o wiring.Options) (wiring.Parts, error) {
 	log, breakers := wiring.NewLogger(cfg, o), wiring.NewBreakers(cfg)
-	relay, err := wiring.NewRelay(cfg, p.Store, p.Transport, log)
+	relay, err := wiring.NewRelay(cfg, o, p.Store, p.Transport, log)
 	if err != nil {
 		return wiring.Parts{}, err
 	}

@@ -26,7 +26,7 @@ func Build(cfg idem.Config, o wiring.Options) (*Parts, func(), error) {
 		cleanup()
 		return nil, nil, err
 	}
-	relay, err := wiring.NewRelay(cfg, store, transport, logger)
+	relay, err := wiring.NewRelay(cfg, o, store, transport, logger)
 	if err != nil {
 		cleanup()
 		return nil, nil, err

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/idem-go/idem/framework/idem"
 )
 
 // settlement says how a message ended: acknowledged, or given back.
@@ -21,14 +23,15 @@ type settler struct {
 	b    Backend
 	log  *slog.Logger
 	done func(...*hold)
+	step idem.StepFunc // nil is none
 
 	mu      sync.Mutex
 	pending []settlement
 	filled  chan struct{}
 }
 
-func newSettler(b Backend, log *slog.Logger, done func(...*hold)) *settler {
-	return &settler{b: b, log: log, done: done, filled: make(chan struct{}, 1)}
+func newSettler(b Backend, log *slog.Logger, done func(...*hold), step idem.StepFunc) *settler {
+	return &settler{b: b, log: log, done: done, step: step, filled: make(chan struct{}, 1)}
 }
 
 func (s *settler) put(x settlement) {
@@ -111,10 +114,29 @@ func (s *settler) send(batch []settlement, verb string, call func(context.Contex
 		s.log.Warn("queue: cannot "+verb+" messages", "count", len(batch), "error", err)
 		return batch
 	}
+	s.reached(batch)
 	holds := make([]*hold, len(batch))
 	for i, x := range batch {
 		holds[i] = x.hold
 	}
 	s.done(holds...)
 	return nil
+}
+
+// reached tells of messages whose end the database knows. One whose lease was
+// lost is another's: there was nothing to settle.
+func (s *settler) reached(batch []settlement) {
+	if s.step == nil {
+		return
+	}
+	for _, x := range batch {
+		if x.lost.Load() {
+			continue
+		}
+		e := idem.StepEvent{Step: idem.StepGivenBack, Topic: x.delivery.Topic, MessageID: x.UUID, Position: x.delivery.Position}
+		if x.ack {
+			e.Step = idem.StepAcked
+		}
+		s.step(x.ctx, e)
+	}
 }

@@ -43,7 +43,7 @@ func newSubscription(intake, values context.Context, s *subscriber, topic string
 		kick: make(chan struct{}, 1),
 	}
 	n.keeper = newKeeper(n.b, s.c.Lease, s.t.o.LocksOutClaims, n.log)
-	n.settle = newSettler(n.b, n.log, n.done)
+	n.settle = newSettler(n.b, n.log, n.done, s.c.Step)
 	return n
 }
 
