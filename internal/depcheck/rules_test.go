@@ -37,7 +37,7 @@ var (
 	// forTests are the packages that exist to be imported by tests.
 	forTests = []string{
 		"./internal/testenv/...", "./internal/depcheck", "./internal/mutate", "./gen/internal/diag/diagtest", "./framework/store/storetest/...",
-		"./transports/internal/queue/queuetest/...", "./conformance/...", "./framework/idemtest/...",
+		"./transports/internal/queue/queuetest/...", "./conformance", "./conformance/matrix/...", "./framework/idemtest/...",
 	}
 )
 
@@ -75,6 +75,7 @@ var rules = []rule{
 
 	{packages: "./framework/contract", imports: []string{}, never: concat(clients, watermill), why: "generated messages are plain Go: whoever sends or reads one needs no broker"},
 	{packages: "./framework/idemsql", imports: []string{}, never: clients, why: "handlers import it, and go with any store"},
+	{packages: "./conformance/report", imports: []string{}, never: concat(clients, watermill), why: "reports are read by programs that run nothing"},
 	{
 		packages: "./framework/idemtest", never: concat(kafkaClients, postgresClients),
 		why: "tests of handlers run on SQLite; whoever wants another database brings it",
