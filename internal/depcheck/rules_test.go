@@ -103,6 +103,11 @@ var rules = []rule{
 		never:    concat(clients, []string{"./transports/...", "./framework/store/..."}),
 		why:      "handlers are the same, byte for byte, on every transport and store",
 	},
+	{
+		packages: "./conformance",
+		never:    concat(clients, []string{"./transports/...", "./framework/store/postgres/...", "./framework/store/sqldb/...", "./internal/testenv/..."}),
+		why:      "whoever certifies a transport of their own carries no other's client",
+	},
 	{packages: "./examples/pedidos/pedidosmsg", imports: []string{"./framework/idem", "./framework/contract", "github.com/google/wire"}, never: clients, why: "a contract knows no broker"},
 	{packages: "./examples/pedidos/demo", never: clients, why: "the demo drives whatever backend it is given"},
 }

@@ -87,6 +87,13 @@ func (s *Store) Sum(counter string) int64 {
 	return s.counters[counter]
 }
 
+// Sums returns a copy of the committed counters.
+func (s *Store) Sums() map[string]int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.counters)
+}
+
 // Rows returns a copy of the committed rows.
 func (s *Store) Rows() map[string]string {
 	s.mu.Lock()
