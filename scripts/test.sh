@@ -4,8 +4,8 @@
 #   scripts/test.sh [go test arguments…] [packages…]      (default: all packages)
 #
 # A server named in IDEM_TEST_POSTGRES or IDEM_TEST_KAFKA is used as it is. With
-# IDEM_REQUIRE=postgres,kafka,asyncapi-specs a test whose server, or whose schemas of AsyncAPI
-# (IDEM_TEST_ASYNCAPI), are missing fails instead of skipping.
+# IDEM_REQUIRE=postgres,kafka,asyncapi-specs,chromium a test whose server, schemas of AsyncAPI
+# (IDEM_TEST_ASYNCAPI) or browser (IDEM_TEST_CHROMIUM) is missing fails instead of skipping.
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -30,6 +30,7 @@ fi
 if [ -n "$given_postgres" ]; then export IDEM_TEST_POSTGRES=$given_postgres; fi
 if [ -n "$given_kafka" ]; then export IDEM_TEST_KAFKA=$given_kafka; fi
 if [ -z "${IDEM_TEST_ASYNCAPI:-}" ] && exports=$(scripts/asyncapi-specs.sh); then eval "$exports"; fi
+if [ -z "${IDEM_TEST_CHROMIUM:-}" ] && exports=$(scripts/chromium.sh); then eval "$exports"; fi
 # Only the scripts know these; the framework reads IDEM_* and would take one for a slip of the pen.
 unset IDEM_CACHE IDEM_STATE IDEM_POSTGRES_PORT IDEM_KAFKA_PORT
 go run ./internal/testenv/servers

@@ -88,7 +88,8 @@ func TestVariablesOfOthersAreLeftAlone(t *testing.T) {
 			env = append(env, service+"_"+suffix+"=tcp://10.0.0.1:9092")
 		}
 	}
-	env = append(env, "IDEM_TEST_POSTGRES=x", "IDEM_TEST_KAFKA=x", "IDEM_REQUIRE=postgres,kafka", "IDEM=1", "PATH=/bin", "broken")
+	env = append(env, "IDEM_TEST_POSTGRES=x", "IDEM_TEST_KAFKA=x", "IDEM_TEST_CHROMIUM=x", "IDEM_REQUIRE=postgres,kafka",
+		"IDEM_CONFORMANCE_REPORT=x", "IDEM_CONFORMANCE_REVISION=x", "IDEM=1", "PATH=/bin", "broken")
 	if got := problems(Source{Path: write(t, ""), Env: env}); got != nil {
 		t.Errorf("problems = %q", got)
 	}

@@ -36,7 +36,7 @@ var (
 
 	// forTests are the packages that exist to be imported by tests.
 	forTests = []string{
-		"./internal/testenv/...", "./internal/depcheck", "./internal/mutate", "./gen/internal/diag/diagtest", "./framework/store/storetest/...",
+		"./internal/testenv/...", "./internal/depcheck", "./internal/mutate", "./internal/chromium", "./gen/internal/diag/diagtest", "./framework/store/storetest/...",
 		"./transports/internal/queue/queuetest/...", "./conformance", "./conformance/matrix/...", "./framework/idemtest/...",
 	}
 )

@@ -5,8 +5,9 @@
 //
 //	IDEM_TEST_POSTGRES  URL of a PostgreSQL server, with a role that may create databases
 //	IDEM_TEST_KAFKA     host:port of a Kafka broker; more than one with commas between
-//	IDEM_REQUIRE        comma list of "postgres" and "kafka": a test that needs one of these
-//	                    fails when it is missing, where it would skip or use a stand-in otherwise
+//	IDEM_TEST_CHROMIUM  path of a Chromium or Chrome; else one on the PATH is used
+//	IDEM_REQUIRE        comma list of "postgres", "kafka" and "chromium": a test that needs one of
+//	                    these fails when it is missing, where it would skip or use a stand-in otherwise
 //
 // Only tests may import this package.
 package testenv
@@ -22,6 +23,7 @@ import (
 const (
 	envPostgres = "IDEM_TEST_POSTGRES"
 	envKafka    = "IDEM_TEST_KAFKA"
+	envChromium = "IDEM_TEST_CHROMIUM"
 	envRequire  = "IDEM_REQUIRE"
 )
 

@@ -85,6 +85,24 @@ func TestMissingServers(t *testing.T) {
 	}
 }
 
+func TestMissingBrowser(t *testing.T) {
+	chromium := func(t testing.TB) { Chromium(t) }
+	t.Setenv(envChromium, "")
+	t.Setenv("PATH", t.TempDir())
+	t.Setenv(envRequire, "postgres")
+	if got := run(t, chromium); got.skipped == "" {
+		t.Errorf("no browser: got %+v, want a skip", got)
+	}
+	t.Setenv(envRequire, "chromium")
+	if got := run(t, chromium); got.failed == "" {
+		t.Errorf("no browser, and one is required: got %+v, want a failure", got)
+	}
+	t.Setenv(envChromium, "/no/such/browser")
+	if got := run(t, chromium); got.failed == "" {
+		t.Errorf("the browser that is named is not there: got %+v, want a failure", got)
+	}
+}
+
 func TestUnreachableServersFail(t *testing.T) {
 	t.Setenv(envPostgres, "postgres://idem@127.0.0.1:1/postgres?connect_timeout=2")
 	t.Setenv(envKafka, "127.0.0.1:1")
