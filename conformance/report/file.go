@@ -30,6 +30,23 @@ func Write(dir, name string, r Report) error {
 	return nil
 }
 
+// Save writes the report for people and programs to dir, which it makes if
+// necessary: CERTIFICATE.md, certificate.html and certificate.json.
+func (r Report) Save(dir string) error {
+	html, err := r.HTML()
+	if err != nil {
+		return err
+	}
+	if err := Write(dir, "certificate", r); err != nil {
+		return err
+	}
+	err = errors.Join(replace(filepath.Join(dir, "certificate.html"), html), replace(filepath.Join(dir, "CERTIFICATE.md"), r.Markdown()))
+	if err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	return nil
+}
+
 // fileName keeps what is safe in the name of a file everywhere.
 func fileName(name string) string {
 	return strings.Map(func(r rune) rune {
