@@ -18,6 +18,9 @@ type Observation struct {
 	Outcome idem.Kind
 	Class   idem.Class
 	Reason  string
+	// Cause says why a duplicate came, or a message with another one's key;
+	// "" for all others.
+	Cause idem.Cause
 	// Attempts counts handler runs of the key so far that count, Runs those of
 	// this delivery.
 	Attempts, Runs int
@@ -45,7 +48,7 @@ func Observe(c *idem.Consumer, observer func(Observation)) message.HandlerMiddle
 				d := time.Since(start)
 				if observer != nil {
 					observer(Observation{
-						Consumer: c.Name, Topic: a.Topic, Outcome: a.Outcome.Kind, Class: a.Class, Reason: a.Outcome.Reason,
+						Consumer: c.Name, Topic: a.Topic, Outcome: a.Outcome.Kind, Class: a.Class, Reason: a.Outcome.Reason, Cause: a.Cause,
 						Attempts: a.Prior + a.Runs, Runs: a.Runs, Duration: d,
 					})
 				}
@@ -86,6 +89,9 @@ func fields(c *idem.Consumer, a *idem.Attempt, d time.Duration, leftOut int64) [
 	}
 	if a.Outcome.Reason != "" {
 		attrs = append(attrs, slog.String("reason", a.Outcome.Reason))
+	}
+	if a.Cause != "" {
+		attrs = append(attrs, slog.String("cause", string(a.Cause)))
 	}
 	if a.Err != nil {
 		attrs = append(attrs, slog.String("error", idem.Summary(a.Err)))

@@ -33,6 +33,9 @@ type Attempt struct {
 	Prior, Runs int
 	// Duplicate: the key was completed before; the handler did not run.
 	Duplicate bool
+	// Cause is why it is a duplicate, or came with a key that is another
+	// message's; "" otherwise.
+	Cause Cause
 	// Skipped: the message is for other consumers; see [Operation].Others.
 	Skipped bool
 	// Outcome, Class and Err are how it ended; set by the settling middleware.
@@ -206,7 +209,7 @@ func (a *Attempt) info() Info {
 func (a *Attempt) claim(key, token string) Claim {
 	return Claim{
 		Consumer: a.Consumer.Name, Key: key, Fingerprint: a.Fingerprint, Token: token,
-		MessageID: bounded(a.MessageID, 200), Source: bounded(a.Topic+"@"+a.Position, 300), Retention: a.Consumer.Retention,
+		MessageID: bounded(a.MessageID, maxRecordID), Source: a.source(), Retention: a.Consumer.Retention,
 	}
 }
 

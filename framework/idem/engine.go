@@ -201,11 +201,14 @@ func refusedByDatabase(err error) bool {
 
 // admit decides from the record whether the handler may run.
 func (a *Attempt) admit(rec Record) error {
+	a.Cause = ""
 	if rec.Status != StatusNew && !a.recognises(rec) {
+		a.Cause = CauseKeyReuse
 		return a.keyReuse()
 	}
 	switch rec.Status {
 	case StatusDone, StatusDead, StatusDiscarded:
+		a.Cause = a.causeOf(rec)
 		return errDuplicate
 	}
 	a.Prior = rec.Attempts
@@ -296,6 +299,7 @@ func (c *Consumer) resolve(ctx context.Context, a *Attempt, token string, cause 
 	case now.Status == StatusDone && now.Token == token:
 		return nil
 	case now.Status == StatusDone && a.recognises(now.Record):
+		a.Cause = a.causeOf(now.Record)
 		return errDuplicate
 	default:
 		return fmt.Errorf("%w: commit did not take effect: %s", ErrStore, Summary(cause))

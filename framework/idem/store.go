@@ -98,6 +98,9 @@ type Record struct {
 	// LeaseLeft is what remains of a started record's lease by the database's
 	// clock; zero or less is expired.
 	LeaseLeft time.Duration
+	// MessageID and Source are those of the claim that was saved last, made
+	// fit for people; "" if none was.
+	MessageID, Source string
 	// FirstSeen and FirstFailed are the database's times; zero if not yet.
 	FirstSeen, FirstFailed time.Time
 }

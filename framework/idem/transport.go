@@ -101,6 +101,11 @@ type Delivery struct {
 	Attempt int
 	// EnqueuedAt is when the broker took the message; zero means unknown.
 	EnqueuedAt time.Time
+	// NewSession: the message has not been delivered in this session before.
+	// Set by brokers that hand messages to sessions (such as the ownership of
+	// a partition); a message that was processed already then came back with a
+	// rebalance.
+	NewSession bool
 	// AckTx acknowledges inside the handler's transaction, given the store's
 	// native transaction. Nil where queue and store are not one database.
 	// After the commit the message is acked as usual, which then is a no-op.

@@ -29,6 +29,7 @@ func (c *claim) deliver(r *record) *delivery {
 		Envelope:   env,
 		Attempt:    r.attempt,
 		EnqueuedAt: r.message.Timestamp,
+		NewSession: r.nacks == 0,
 	}
 	ctx, cancel := context.WithCancelCause(c.life)
 	// The handler may write to its payload; the record is needed unchanged.

@@ -42,7 +42,7 @@ func (u *unit) Claim(ctx context.Context, c idem.Claim) (idem.Record, error) {
 		return r.Record, nil
 	}
 	u.records[idOf(c)] = record{
-		Record:  idem.Record{Status: idem.StatusPending, Fingerprint: c.Fingerprint, Token: c.Token, FirstSeen: now},
+		Record:  idem.Record{Status: idem.StatusPending, Fingerprint: c.Fingerprint, Token: c.Token, MessageID: c.MessageID, Source: c.Source, FirstSeen: now},
 		expires: now.Add(c.Retention),
 	}
 	return idem.Record{}, nil
@@ -59,6 +59,7 @@ func (u *unit) Save(_ context.Context, c idem.Claim, up idem.Update) error {
 	}
 	now := time.Now()
 	r.Status, r.Attempts, r.Fingerprint, r.Token = up.Status, up.Attempts, c.Fingerprint, c.Token
+	r.MessageID, r.Source = c.MessageID, c.Source
 	r.Result = slices.Clone(up.Result)
 	if up.LastError != "" {
 		r.LastError = up.LastError

@@ -36,7 +36,7 @@ const (
 VALUES ($1, $2, 'done', $3, $4, 1, $5, $6, now() + $7::interval)
 ON CONFLICT (consumer, key) DO NOTHING`
 
-	recordSQL = `SELECT status, fingerprint, token, attempts, last_error, result,
+	recordSQL = `SELECT status, fingerprint, token, attempts, last_error, result, message_id, source,
 	coalesce(lease_until - clock_timestamp(), interval '0'), first_seen, first_failed, expires_at <= now()
 FROM {inbox} WHERE consumer = $1 AND key = $2`
 
@@ -179,7 +179,7 @@ func claimArgs(c idem.Claim) []any {
 func scanRecord(row pgx.Row) (rec idem.Record, expired, found bool, err error) {
 	var fingerprint, token string
 	var failed *time.Time
-	err = row.Scan(&rec.Status, &fingerprint, &token, &rec.Attempts, &rec.LastError, &rec.Result, &rec.LeaseLeft, &rec.FirstSeen, &failed, &expired)
+	err = row.Scan(&rec.Status, &fingerprint, &token, &rec.Attempts, &rec.LastError, &rec.Result, &rec.MessageID, &rec.Source, &rec.LeaseLeft, &rec.FirstSeen, &failed, &expired)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return idem.Record{}, false, false, nil
 	}

@@ -34,7 +34,7 @@ func (u *unit) Claim(ctx context.Context, c idem.Claim) (idem.Record, error) {
 		firstFailed sql.Null[int64]
 	)
 	err = u.tx.QueryRowContext(ctx, u.s.sql.read, c.Consumer, []byte(c.Key)).
-		Scan(&r.Status, &r.Fingerprint, &r.Token, &r.Attempts, &r.LastError, &r.Result, &lease, &seen, &firstFailed)
+		Scan(&r.Status, &r.Fingerprint, &r.Token, &r.Attempts, &r.LastError, &r.Result, &r.MessageID, &r.Source, &lease, &seen, &firstFailed)
 	if err != nil {
 		return idem.Record{}, u.s.failure(ctx, "read the claimed record", err)
 	}

@@ -72,7 +72,7 @@ var sqliteStatements = statements{
 			message_id = excluded.message_id, source = excluded.source, result = NULL, lease_until = NULL,
 			first_seen = excluded.first_seen, first_failed = NULL, updated_at = excluded.updated_at, expires_at = excluded.expires_at
 		WHERE {inbox}.expires_at <= excluded.updated_at`,
-	read: `SELECT status, fingerprint, token, attempts, last_error, result, lease_until - {now}, first_seen, first_failed
+	read: `SELECT status, fingerprint, token, attempts, last_error, result, message_id, source, lease_until - {now}, first_seen, first_failed
 		FROM {inbox} WHERE consumer = ?1 AND key = ?2`,
 	save: `UPDATE {inbox} SET status = ?3, fingerprint = ?4, token = ?5, message_id = ?6, source = ?7, attempts = ?8,
 			last_error = CASE WHEN ?9 = '' THEN last_error ELSE ?9 END,

@@ -14,7 +14,7 @@ var recordCases = []testCase{
 		b.save(c, idem.Update{Status: idem.StatusPending, Attempts: 3, LastError: "außer Betrieb", Result: []byte{0, 255, 'x'}})
 		r := b.peek(c)
 		if r.Status != idem.StatusPending || r.Fingerprint != "f1" || r.Token != "t1" || r.Attempts != 3 ||
-			r.LastError != "außer Betrieb" || !bytes.Equal(r.Result, []byte{0, 255, 'x'}) || r.LeaseLeft > 0 {
+			r.LastError != "außer Betrieb" || r.MessageID != "msg-1" || r.Source != "orders@3/17" || !bytes.Equal(r.Result, []byte{0, 255, 'x'}) || r.LeaseLeft > 0 {
 			b.Fatalf("read back %+v", r)
 		}
 	}},
