@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -146,6 +147,9 @@ func withDefaults(op idem.Operation) idem.Operation {
 	}
 	if op.Key.Parts == nil {
 		op.Key = idem.KeyFrom(idem.FromPayload("/id"))
+	}
+	if op.Transaction == "" {
+		op.Transaction = idem.TransactionMode(os.Getenv("IDEM_TEST_TRANSACTION"))
 	}
 	return op
 }

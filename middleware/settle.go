@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -61,10 +61,36 @@ func Settle(c *idem.Consumer) message.HandlerMiddleware {
 }
 
 type settler struct {
-	c *idem.Consumer
-	e *idem.Engine
-	// streak counts unavailable outcomes in a row, to space them further apart.
-	streak atomic.Int64
+	c       *idem.Consumer
+	e       *idem.Engine
+	trouble trouble
+}
+
+// trouble spaces unavailable outcomes in a row further and further apart,
+// however many messages are in hand: what fails within half of a round's delay
+// belongs to the same round.
+type trouble struct {
+	mu    sync.Mutex
+	round int
+	until time.Time
+}
+
+// again says which round of the trouble a failure is part of, from 1.
+func (t *trouble) again(b idem.Backoff) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if now := time.Now(); !now.Before(t.until) {
+		t.round++
+		t.until = now.Add(b.Cap(t.round) / 2)
+	}
+	return t.round
+}
+
+// over is said after any outcome that is no trouble.
+func (t *trouble) over() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.round, t.until = 0, time.Time{}
 }
 
 func (s *settler) settle(msg *message.Message, a *idem.Attempt, err error) {
@@ -72,7 +98,7 @@ func (s *settler) settle(msg *message.Message, a *idem.Attempt, err error) {
 	a.Err, a.Class = err, s.e.Classify(ctx, err)
 	a.Outcome = s.decide(a)
 	if a.Outcome.Kind != idem.Unavailable {
-		s.streak.Store(0)
+		s.trouble.over()
 	}
 	switch a.Outcome.Kind {
 	case idem.Done, idem.Duplicate, idem.Skipped:
@@ -211,8 +237,7 @@ func (s *settler) delay(a *idem.Attempt) time.Duration {
 		s.c.Gate.HoldFor(hint)
 		return hint + idem.Jitter(min(hint/10, holdMax), rand.Float64())
 	}
-	round := 1 + int(s.streak.Add(1))/s.c.Concurrency
-	delay := max(idem.Jitter(s.c.Policy.Backoff.Cap(round), rand.Float64()), minDelay)
+	delay := max(idem.Jitter(s.c.Policy.Backoff.Cap(s.trouble.again(s.c.Policy.Backoff)), rand.Float64()), minDelay)
 	if errors.Is(a.Err, idem.ErrStore) {
 		s.c.Gate.HoldFor(delay)
 	}

@@ -90,6 +90,16 @@ func Register[T any](a *App, op Operation, h Handler[T]) error {
 	return a.add(c)
 }
 
+// RegisterBatch adds a consumer that handles messages together; its transaction
+// mode is [TransactionGroup].
+func RegisterBatch[T any](a *App, op Operation, h BatchHandler[T]) error {
+	c, err := NewBatchConsumer(a.engine, a.cfg.Config.Apply(op), h)
+	if err != nil {
+		return err
+	}
+	return a.add(c)
+}
+
 // RegisterExternal adds a consumer whose effect is outside the database.
 func RegisterExternal[T, R any](a *App, op Operation, h External[T, R]) error {
 	c, err := NewExternalConsumer(a.engine, a.cfg.Config.Apply(op), h)

@@ -53,6 +53,7 @@ type Attempt struct {
 	keys []string // all keys of the message: the one it came back with, then those of the recipes, newest first
 
 	token     string // of this attempt's claim
+	void      string // token of a shared transaction that did not run it, whatever the record says
 	result    []byte // what an external call returned, until Apply has committed
 	unsettled bool   // an external call began and its outcome is unknown
 }
@@ -196,12 +197,12 @@ func (a *Attempt) derivedKey(version int) string {
 	return ""
 }
 
-// info is what a handler run sees.
-func (a *Attempt) info() Info {
+// info is what a handler run in a unit of work sees; nil is none.
+func (a *Attempt) info(u *unit) Info {
 	return Info{
 		Consumer: a.Consumer.Name, Key: a.Key, ID: a.MessageID, Topic: a.Topic, Position: a.Position,
 		Attempt: a.Prior + a.Runs + 1, EnqueuedAt: a.EnqueuedAt,
-		headers: userHeaders(a.envelope.Headers), key: a.envelope.Key,
+		headers: userHeaders(a.envelope.Headers), key: a.envelope.Key, unit: u,
 	}
 }
 

@@ -15,6 +15,8 @@ type Consumer struct {
 	engine *Engine
 	run    func(ctx context.Context, info Info, payload []byte) error
 	ext    *external
+	group  *grouper                                             // nil unless TransactionGroup
+	runAll func(ctx context.Context, items []batchItem) []error // nil unless a BatchHandler
 }
 
 // Engine returns the engine that the consumer runs on.
@@ -97,7 +99,11 @@ func newConsumer(e *Engine, op Operation, run func(context.Context, Info, []byte
 	if err := op.Validate(); err != nil {
 		return nil, err
 	}
-	return &Consumer{Operation: op.withDefaults(), Gate: new(Gate), engine: e, run: run, ext: ext}, nil
+	c := &Consumer{Operation: op.withDefaults(), Gate: new(Gate), engine: e, run: run, ext: ext}
+	if c.Transaction == TransactionGroup {
+		c.group = newGrouper(c)
+	}
+	return c, nil
 }
 
 func encodeResult(r any) ([]byte, error) {

@@ -107,9 +107,12 @@ func (c *Consumer) Process(msg *message.Message) error {
 		return err
 	}
 	var err error
-	if c.ext != nil {
+	switch {
+	case c.ext != nil:
 		err = c.processExternal(msg.Context(), a)
-	} else {
+	case c.group != nil:
+		err = c.group.process(msg.Context(), a)
+	default:
 		err = c.processOwn(msg.Context(), a)
 	}
 	if errors.Is(err, errDuplicate) {
@@ -144,7 +147,7 @@ func (c *Consumer) processOwn(ctx context.Context, a *Attempt) error {
 		a.Reached(ctx, StepClaimed)
 		u := &unit{tx: tx, a: a}
 		if err := c.runHandler(ctx, a, func() error {
-			return c.run(context.WithValue(ctx, unitKey{}, u), a.info(), a.payload)
+			return c.run(context.WithValue(ctx, unitKey{}, u), a.info(u), a.payload)
 		}); err != nil {
 			return err
 		}
@@ -205,6 +208,10 @@ func (a *Attempt) admit(rec Record) error {
 	if rec.Status != StatusNew && !a.recognises(rec) {
 		a.Cause = CauseKeyReuse
 		return a.keyReuse()
+	}
+	if rec.Status == StatusDone && a.void != "" && rec.Token == a.void {
+		a.Prior = 0 // marked, and committed by a neighbour's handler, but never run
+		return nil
 	}
 	switch rec.Status {
 	case StatusDone, StatusDead, StatusDiscarded:

@@ -101,7 +101,7 @@ func (c *Consumer) reconcile(ctx context.Context, a *Attempt, token string) ([]b
 	var result []byte
 	var outcome CallOutcome
 	err := c.runHandler(ctx, a, func() (err error) {
-		result, outcome, err = c.ext.reconcile(ctx, a.info(), a.payload)
+		result, outcome, err = c.ext.reconcile(ctx, a.info(nil), a.payload)
 		return err
 	})
 	switch {
@@ -125,7 +125,7 @@ func (a *Attempt) unknownOutcome(why string) error {
 func (c *Consumer) call(ctx context.Context, a *Attempt, token string) (result []byte, err error) {
 	a.unsettled = true // until the call says otherwise, a panic included
 	err = c.runHandler(ctx, a, func() (err error) {
-		result, err = c.ext.call(ctx, a.info(), a.payload)
+		result, err = c.ext.call(ctx, a.info(nil), a.payload)
 		return err
 	})
 	if err == nil {
@@ -154,7 +154,7 @@ func (c *Consumer) applyResult(ctx context.Context, a *Attempt, token string, re
 		}
 		u := &unit{tx: tx, a: a}
 		if err := c.runHandler(ctx, a, func() error {
-			return c.ext.apply(context.WithValue(ctx, unitKey{}, u), a.info(), a.payload, result)
+			return c.ext.apply(context.WithValue(ctx, unitKey{}, u), a.info(u), a.payload, result)
 		}); err != nil {
 			return err
 		}

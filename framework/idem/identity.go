@@ -22,36 +22,73 @@ type held struct {
 	Record
 	tx      Tx
 	attempt *Attempt
+	token   string   // of this attempt, bare
 	claims  []Claim  // one for each of the attempt's keys
 	records []Record // as found
 }
 
 // hold claims all keys of the message and lets it go by the right one.
 func (a *Attempt) hold(ctx context.Context, tx Tx, token string) (*held, error) {
-	h := &held{tx: tx, attempt: a, claims: make([]Claim, len(a.keys)), records: make([]Record, len(a.keys))}
-	order := make([]int, len(a.keys))
+	hs := []*held{a.claims(tx, token)}
+	if err := claimAll(ctx, tx, hs); err != nil {
+		return nil, err
+	}
+	return hs[0], nil
+}
+
+// claims are the records of a message before they are claimed.
+func (a *Attempt) claims(tx Tx, token string) *held {
+	h := &held{tx: tx, attempt: a, token: token, claims: make([]Claim, len(a.keys)), records: make([]Record, len(a.keys))}
 	for i, key := range a.keys {
-		order[i] = i
 		h.claims[i] = a.claim(key, token)
 		if i > 0 { // a first guess; a row written with it need not be written again
 			h.claims[i].Token = aliasMark + token
 		}
 	}
-	// One order for everybody, whatever their recipes are, or two could wait for each other.
-	slices.SortFunc(order, func(i, j int) int { return strings.Compare(a.keys[i], a.keys[j]) })
-	for _, i := range order {
-		var err error
-		if h.records[i], err = tx.Claim(ctx, h.claims[i]); err != nil {
-			return nil, err
+	return h
+}
+
+// claimAll claims the records of messages that share a transaction, and lets
+// each go by its key. No key may be among them twice.
+func claimAll(ctx context.Context, tx Tx, hs []*held) error {
+	if len(hs) == 1 && len(hs[0].claims) == 1 {
+		rec, err := tx.Claim(ctx, hs[0].claims[0])
+		hs[0].records[0] = rec
+		if err == nil {
+			hs[0].decide()
+		}
+		return err
+	}
+	type place struct{ h, i int }
+	var places []place
+	for n, h := range hs {
+		for i := range h.claims {
+			places = append(places, place{n, i})
 		}
 	}
-	h.decide(token)
-	return h, nil
+	key := func(p place) string { return hs[p.h].claims[p.i].Key }
+	// One order for everybody, whatever their recipes are, or two could wait for each other.
+	slices.SortFunc(places, func(p, q place) int { return strings.Compare(key(p), key(q)) })
+	claims := make([]Claim, len(places))
+	for n, p := range places {
+		claims[n] = hs[p.h].claims[p.i]
+	}
+	records, err := tx.ClaimAll(ctx, claims)
+	if err != nil {
+		return err
+	}
+	for n, p := range places {
+		hs[p.h].records[p.i] = records[n]
+	}
+	for _, h := range hs {
+		h.decide()
+	}
+	return nil
 }
 
 // decide finds the key to go by, and what the records say together.
-func (h *held) decide(token string) {
-	main := h.main()
+func (h *held) decide() {
+	token, main := h.token, h.main()
 	h.attempt.Key = h.attempt.keys[main]
 	h.Record = h.records[main]
 	for i, rec := range h.records {

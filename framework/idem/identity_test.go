@@ -17,6 +17,13 @@ func (c *claims) Claim(_ context.Context, cl Claim) (Record, error) {
 	return Record{}, nil
 }
 
+func (c *claims) ClaimAll(ctx context.Context, cs []Claim) ([]Record, error) {
+	for _, cl := range cs {
+		_, _ = c.Claim(ctx, cl)
+	}
+	return make([]Record, len(cs)), nil
+}
+
 // Programs whose recipes come in different orders claim the keys that they have
 // in common in one order: else two of them could wait for each other.
 func TestKeysAreClaimedInOneOrder(t *testing.T) {

@@ -34,6 +34,7 @@ type Info struct {
 
 	headers []Header
 	key     []byte
+	unit    *unit // in which the message is handled; nil outside of transactions
 }
 
 // Header returns the last value of the named header, and whether it is there.

@@ -33,6 +33,8 @@ type Operation struct {
 	Fingerprint Fingerprint
 	// Transaction is the mode; "" means TransactionOwn.
 	Transaction TransactionMode
+	// Group bounds the transactions that messages share in TransactionGroup.
+	Group Group
 	// Unordered gives up the order by key: a failed message no longer holds
 	// back later ones with its key while it waits.
 	Unordered bool
@@ -44,7 +46,8 @@ type Operation struct {
 	// DeadLetterTopic gets a copy of each dead letter; "" means Topic + ".dlq".
 	// NoDeadLetterTopic keeps them in the store only.
 	DeadLetterTopic string
-	// Concurrency is the number of messages in flight in this process. 0 means 8.
+	// Concurrency is the number of messages in flight in this process. 0 means 8,
+	// and enough to fill the transactions of TransactionGroup.
 	Concurrency int
 	// RatePerSecond limits handler runs per second in this process; 0 is unlimited.
 	RatePerSecond float64
@@ -67,6 +70,12 @@ type TransactionMode string
 const (
 	// TransactionOwn: one database transaction holds claim, effect, outbox rows and mark.
 	TransactionOwn TransactionMode = "own"
+	// TransactionGroup: messages that are in flight together share one such
+	// transaction, which is many times faster where handlers are quick. Handlers
+	// run in it one after the other. When one fails, all is rolled back, the
+	// others run again without it, and it is judged in a transaction of its own:
+	// so a handler may be called more often than its attempts say.
+	TransactionGroup TransactionMode = "group"
 	// TransactionExternal: for effects outside the database. The intent is
 	// committed before the call, the result after it; see [RegisterExternal].
 	TransactionExternal TransactionMode = "external"
@@ -119,8 +128,12 @@ func (o Operation) withDefaults() Operation {
 	if o.DeadLetterTopic == "" {
 		o.DeadLetterTopic = o.Topic + ".dlq"
 	}
+	o.Group = o.Group.withDefaults()
 	if o.Concurrency == 0 {
 		o.Concurrency = 8
+		if o.Transaction == TransactionGroup {
+			o.Concurrency = o.Group.Size * o.Group.Parallel
+		}
 	}
 	o.Policy = o.Policy.WithDefaults()
 	return o
@@ -149,9 +162,12 @@ func (o Operation) Validate() error {
 		e.check(false, "onKeyReuse", "must be %q or %q, is %q", ReuseDeadLetters, ReuseDiscards, o.OnKeyReuse)
 	}
 	switch o.Transaction {
-	case TransactionOwn, TransactionExternal:
+	case TransactionOwn, TransactionGroup, TransactionExternal:
 	default:
-		e.check(false, "transaction", "must be %q or %q, is %q", TransactionOwn, TransactionExternal, o.Transaction)
+		e.check(false, "transaction", "must be %q, %q or %q, is %q", TransactionOwn, TransactionGroup, TransactionExternal, o.Transaction)
+	}
+	if err := o.Group.validate(); err != nil {
+		e = append(e, fmt.Errorf("group: %w", err))
 	}
 	if err := o.Fingerprint.Validate(); err != nil {
 		e = append(e, fmt.Errorf("fingerprint: %w", err))

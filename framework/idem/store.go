@@ -44,6 +44,12 @@ type Tx interface {
 	// returns [ErrInFlight] after a bounded time. A record past its
 	// retention counts as absent.
 	Claim(ctx context.Context, c Claim) (Record, error)
+	// ClaimAll claims many records, in the order given (which is one order for
+	// all programs, so that two of them cannot wait for each other), and returns
+	// them in that order. Each consumer and key is there once. It is Claim for
+	// each of them, in as few statements as the database allows; after an error
+	// none is claimed for sure, and the transaction can only be rolled back.
+	ClaimAll(ctx context.Context, cs []Claim) ([]Record, error)
 	// Save writes the claimed record.
 	Save(ctx context.Context, c Claim, u Update) error
 	// Emit adds outbox rows; an unpublished row with the same topic and id is

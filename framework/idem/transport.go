@@ -106,10 +106,14 @@ type Delivery struct {
 	// a partition); a message that was processed already then came back with a
 	// rebalance.
 	NewSession bool
-	// AckTx acknowledges inside the handler's transaction, given the store's
-	// native transaction. Nil where queue and store are not one database.
-	// After the commit the message is acked as usual, which then is a no-op.
-	AckTx func(ctx context.Context, native any) error
+	// AckTx acknowledges this delivery, and others of the same subscription,
+	// inside the handler's transaction, given the store's native transaction. Nil
+	// where queue and store are not one database. After the commit each message is
+	// acked as usual, which then is a no-op. An error that is [ErrLeaseLost] says
+	// that at least one of them is not ours any more; the rest are acknowledged.
+	AckTx func(ctx context.Context, native any, others ...*Delivery) error
+	// Ref is the transport's own.
+	Ref any
 
 	mu        sync.Mutex
 	after     time.Duration

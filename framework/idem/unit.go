@@ -15,7 +15,7 @@ import (
 // unit is the unit of work that a handler's context carries.
 type unit struct {
 	tx Tx
-	a  *Attempt
+	a  *Attempt // nil in the context of a batch handler, where it is many
 
 	mu     sync.Mutex // a handler may emit from several goroutines
 	out    []Outgoing
@@ -70,9 +70,16 @@ type Event struct {
 // unless the event sets them.
 func Emit(ctx context.Context, e Event) error {
 	u := unitFrom(ctx)
-	if u == nil {
+	switch {
+	case u == nil:
 		return Bug(fmt.Errorf("idem: Emit to %q outside a unit of work: call it in Handle or Apply", e.Topic))
+	case u.a == nil:
+		return Bug(fmt.Errorf("idem: Emit to %q in HandleBatch: say with EmitFor which message it comes from", e.Topic))
 	}
+	return u.emit(e)
+}
+
+func (u *unit) emit(e Event) error {
 	op := u.a.Consumer.Operation
 	topic := u.a.Consumer.engine.TopicPrefix + e.Topic
 	if e.Topic == "" || !validName(topic) {

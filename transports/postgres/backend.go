@@ -201,27 +201,31 @@ func (b *backend) Clean(ctx context.Context, retention time.Duration, limit int)
 	return n, nil
 }
 
-func (b *backend) AckTx(ctx context.Context, native any, lease queue.Lease) error {
+func (b *backend) AckTx(ctx context.Context, native any, leases ...queue.Lease) error {
+	stmt, args := b.sql.ackOne, []any{leases[0].ID, leases[0].Token} // without arrays to unpack
+	if len(leases) > 1 {
+		ids, tokens := columns(leases)
+		stmt, args = b.sql.ack, []any{ids, tokens}
+	}
 	var n int64
+	var err error
 	switch tx := native.(type) {
 	case pgx.Tx:
-		tag, err := tx.Exec(ctx, b.sql.ackOne, lease.ID, lease.Token)
-		if err != nil {
-			return fmt.Errorf("postgres: acknowledge in a transaction: %w", err)
-		}
+		var tag pgconn.CommandTag
+		tag, err = tx.Exec(ctx, stmt, args...)
 		n = tag.RowsAffected()
 	case *sql.Tx:
-		res, err := tx.ExecContext(ctx, b.sql.ackOne, lease.ID, lease.Token)
-		if err == nil {
+		var res sql.Result
+		if res, err = tx.ExecContext(ctx, stmt, args...); err == nil {
 			n, err = res.RowsAffected()
-		}
-		if err != nil {
-			return fmt.Errorf("postgres: acknowledge in a transaction: %w", err)
 		}
 	default:
 		return fmt.Errorf("postgres: cannot acknowledge in a %T: want a pgx.Tx or *sql.Tx of the database that holds the queue", native)
 	}
-	if n == 0 {
+	if err != nil {
+		return fmt.Errorf("postgres: acknowledge in a transaction: %w", err)
+	}
+	if n < int64(len(leases)) {
 		return fmt.Errorf("postgres: acknowledge in a transaction: %w", idem.ErrLeaseLost)
 	}
 	return nil

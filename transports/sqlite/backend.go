@@ -129,17 +129,25 @@ func (b *backend) Ack(ctx context.Context, leases ...queue.Lease) error {
 
 func leaseArgs(l queue.Lease) []any { return []any{l.ID, l.Token} }
 
-func (b *backend) AckTx(ctx context.Context, native any, l queue.Lease) error {
+func (b *backend) AckTx(ctx context.Context, native any, leases ...queue.Lease) error {
 	tx, ok := native.(*sql.Tx)
 	if !ok {
 		return fmt.Errorf("sqlite: acknowledge in a transaction: got a %T, need the *sql.Tx of a store in the same database", native)
 	}
-	r, err := tx.ExecContext(ctx, b.sql(acknowledge), leaseArgs(l)...)
-	if err != nil {
-		return fmt.Errorf("sqlite: acknowledge in a transaction: %w", err)
+	lost := false
+	for _, l := range leases {
+		r, err := tx.ExecContext(ctx, b.sql(acknowledge), leaseArgs(l)...)
+		if err != nil {
+			return fmt.Errorf("sqlite: acknowledge in a transaction: %w", err)
+		}
+		n, err := r.RowsAffected()
+		if err != nil {
+			return fmt.Errorf("sqlite: acknowledge in a transaction: %w", err)
+		}
+		lost = lost || n == 0
 	}
-	if n, err := r.RowsAffected(); err != nil || n == 0 {
-		return errors.Join(fmt.Errorf("sqlite: acknowledge in a transaction: %w", idem.ErrLeaseLost), err)
+	if lost {
+		return fmt.Errorf("sqlite: acknowledge in a transaction: %w", idem.ErrLeaseLost)
 	}
 	return nil
 }

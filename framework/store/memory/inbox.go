@@ -48,6 +48,18 @@ func (u *unit) Claim(ctx context.Context, c idem.Claim) (idem.Record, error) {
 	return idem.Record{}, nil
 }
 
+// ClaimAll implements [idem.Tx].
+func (u *unit) ClaimAll(ctx context.Context, cs []idem.Claim) ([]idem.Record, error) {
+	records := make([]idem.Record, len(cs))
+	for i, c := range cs {
+		var err error
+		if records[i], err = u.Claim(ctx, c); err != nil {
+			return nil, err
+		}
+	}
+	return records, nil
+}
+
 // Save implements [idem.Tx].
 func (u *unit) Save(_ context.Context, c idem.Claim, up idem.Update) error {
 	if err := u.alive(); err != nil {

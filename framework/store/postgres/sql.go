@@ -42,6 +42,7 @@ func (n names) lockID(purpose string) int64 {
 // while the store lives, so that every connection prepares each once.
 type statements struct {
 	claim, record, otherRecord, renew, save, unsaved, sweep string
+	claimAll, otherRecords                                  string
 	emit, lease, published, postponed, depth                string
 	park, getLetter, lockLetter, moveLetter, countLetters   string
 }
@@ -50,6 +51,7 @@ func newStatements(n names) statements {
 	in := n.replace.Replace
 	return statements{
 		claim: in(claimSQL), record: in(recordSQL), otherRecord: in(otherRecordSQL),
+		claimAll: in(claimAllSQL), otherRecords: in(otherRecordsSQL),
 		renew: in(renewSQL), save: in(saveSQL), unsaved: in(unsavedSQL), sweep: in(sweepSQL),
 		emit: in(emitSQL), lease: in(leaseSQL), published: in(publishedSQL), postponed: in(postponedSQL), depth: in(depthSQL),
 		park: in(parkSQL), getLetter: in(getLetterSQL), lockLetter: in(lockLetterSQL),

@@ -43,6 +43,18 @@ func (u *unit) Claim(ctx context.Context, c idem.Claim) (idem.Record, error) {
 	return r, nil
 }
 
+// ClaimAll implements [idem.Tx]. A database in the process has no round trips to save.
+func (u *unit) ClaimAll(ctx context.Context, cs []idem.Claim) ([]idem.Record, error) {
+	records := make([]idem.Record, len(cs))
+	for i, c := range cs {
+		var err error
+		if records[i], err = u.Claim(ctx, c); err != nil {
+			return nil, err
+		}
+	}
+	return records, nil
+}
+
 // Save implements [idem.Tx].
 func (u *unit) Save(ctx context.Context, c idem.Claim, up idem.Update) error {
 	saved, err := u.exec(ctx, "save", u.s.sql.save, c.Consumer, []byte(c.Key), up.Status, c.Fingerprint, c.Token, c.MessageID, c.Source,

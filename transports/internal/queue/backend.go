@@ -39,11 +39,11 @@ type Backend interface {
 	// wait for a delivery that an open transaction of AckTx holds: that lock
 	// is as good as a lease, so such a delivery is neither lost nor an error.
 	Extend(ctx context.Context, d time.Duration, leases ...Lease) (lost []Lease, err error)
-	// AckTx removes a delivery inside the given native transaction. It returns
-	// an error that is [idem.ErrLeaseLost] when the lease is no longer the
-	// delivery's, which fences off an owner that was too slow. Never called
-	// when Database is "".
-	AckTx(ctx context.Context, native any, lease Lease) error
+	// AckTx removes deliveries inside the given native transaction. It returns
+	// an error that is [idem.ErrLeaseLost] when a lease is no longer its
+	// delivery's, which fences off an owner that was too slow; the others are
+	// removed. Never called when Database is "".
+	AckTx(ctx context.Context, native any, leases ...Lease) error
 	// Wake returns a channel that receives when something was published to
 	// the topic. A hint: the subscriber also polls, and looks by itself after
 	// it has settled something.

@@ -115,8 +115,8 @@ func (f *faulty) NextDue(ctx context.Context, topic, group string) (time.Duratio
 
 func (f *faulty) Database() string { return f.database }
 
-func (f *faulty) AckTx(ctx context.Context, _ any, l queue.Lease) error {
-	return f.Backend.Ack(ctx, l)
+func (f *faulty) AckTx(ctx context.Context, _ any, leases ...queue.Lease) error {
+	return f.Backend.Ack(ctx, leases...)
 }
 
 // bench is a transport under test in a bubble with its own clock.

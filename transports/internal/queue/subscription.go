@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"strconv"
 	"sync"
@@ -178,19 +179,35 @@ func (n *subscription) message(h *hold) *message.Message {
 		Envelope: h.Envelope, Attempt: h.Attempt, EnqueuedAt: h.EnqueuedAt,
 	}
 	if n.b.Database() != "" {
-		d.AckTx = func(ctx context.Context, native any) error {
-			if err := n.b.AckTx(ctx, native, h.Lease); err != nil {
-				return err
-			}
-			h.inTx.Store(true)
-			return nil
-		}
+		d.Ref, d.AckTx = h, n.ackTx(h)
 	}
 	h.delivery = d
 	msg := message.NewMessage(h.UUID, h.Payload)
 	msg.Metadata = idem.Metadata(h.Envelope.Headers)
 	msg.SetContext(idem.WithDelivery(h.ctx, d))
 	return msg
+}
+
+// ackTx is [idem.Delivery.AckTx] of one message.
+func (n *subscription) ackTx(h *hold) func(context.Context, any, ...*idem.Delivery) error {
+	return func(ctx context.Context, native any, others ...*idem.Delivery) error {
+		holds := []*hold{h}
+		for _, d := range others {
+			holds = append(holds, d.Ref.(*hold))
+		}
+		leases := make([]Lease, len(holds))
+		for i, h := range holds {
+			leases[i] = h.Lease
+		}
+		err := n.b.AckTx(ctx, native, leases...)
+		if err != nil && (len(holds) == 1 || !errors.Is(err, idem.ErrLeaseLost)) {
+			return err
+		}
+		for _, h := range holds {
+			h.inTx.Store(true)
+		}
+		return err
+	}
 }
 
 // await passes on how the message was settled.

@@ -208,7 +208,7 @@ func (b *Backend) Extend(ctx context.Context, lease time.Duration, leases ...que
 }
 
 // AckTx always fails: no store shares this memory.
-func (b *Backend) AckTx(context.Context, any, queue.Lease) error {
+func (b *Backend) AckTx(context.Context, any, ...queue.Lease) error {
 	return errors.New("memqueue: the queue shares no database with a store")
 }
 
