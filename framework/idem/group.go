@@ -61,7 +61,7 @@ type grouper struct {
 	mu      sync.Mutex
 	waiting []*member
 	taken   map[string]bool // keys in transactions of this process
-	running int
+	running int // transactions that were begun
 	limit   int // of the next transaction: halved by a failure, grown by success
 	last    int // size of the last one: whether the consumer is busy
 	timer   *time.Timer
@@ -83,6 +83,7 @@ type member struct {
 	token string
 	held  *held
 	out   []Outgoing // what its handler has emitted
+	first bool       // its own transaction is one of those that were begun, not what is left of one
 
 	orders chan order
 	ran    chan ranMember
@@ -139,7 +140,7 @@ func (g *grouper) runAlone(m *member) error {
 	case g.alone <- struct{}{}:
 		defer func() { <-g.alone }()
 	case <-m.ctx.Done():
-		g.release(m)
+		g.endAlone(m)
 		return storeError("wait for a transaction", errors.Join(m.ctx.Err(), context.Cause(m.ctx)))
 	}
 	begun := time.Now()
@@ -151,7 +152,7 @@ func (g *grouper) runAlone(m *member) error {
 		case errors.Is(err, ErrStore):
 			g.gather()
 		}
-		g.release(m)
+		g.endAlone(m)
 	}()
 	ctx, cancel := context.WithTimeout(m.ctx, g.c.Policy.Timeout)
 	defer cancel()
@@ -221,6 +222,16 @@ func (g *grouper) leave(m *member) bool {
 	return true
 }
 
+// endAlone ends a transaction of one message.
+func (g *grouper) endAlone(m *member) {
+	if m.first {
+		g.mu.Lock()
+		g.running--
+		g.mu.Unlock()
+	}
+	g.release(m)
+}
+
 // release says that a message is in no transaction any more.
 func (g *grouper) release(ms ...*member) {
 	g.mu.Lock()
@@ -235,7 +246,7 @@ func (g *grouper) release(ms ...*member) {
 
 // start begins the transactions that are worth beginning. The caller holds g.mu.
 func (g *grouper) start() {
-	for len(g.waiting) > 0 && (g.running < g.c.Group.Parallel || g.limit == 1) {
+	for len(g.waiting) > 0 && g.running < g.parallel() {
 		ms := g.ready()
 		if len(ms) == 0 {
 			return
@@ -247,14 +258,22 @@ func (g *grouper) start() {
 			}
 		}
 		g.take(ms)
+		g.running++
 		if len(ms) == 1 {
-			g.last = 1
+			g.last, ms[0].first = 1, true
 			ms[0].orders <- order{alone: true}
 			continue
 		}
-		g.running++
 		go g.transact(ms)
 	}
+}
+
+// parallel is how many transactions may run now: more if they are small.
+func (g *grouper) parallel() int {
+	if g.limit == 1 {
+		return max(g.c.Group.Parallel, aloneAtOnce)
+	}
+	return g.c.Group.Parallel
 }
 
 // ready are the messages that can share the next transaction: of one key only

@@ -52,6 +52,7 @@ func Run(t *testing.T, open func(t *testing.T) idem.Store, o Options) {
 		{"Transaction", transactionCases},
 		{"Commit", commitCases},
 		{"Claim", claimCases},
+		{"ClaimAll", claimAllCases},
 		{"Contention", contentionCases},
 		{"Record", recordCases},
 		{"Retention", retentionCases},
