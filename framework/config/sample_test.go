@@ -109,6 +109,7 @@ func sampleConfig() idem.Config {
 		Classify: []idem.RuleConfig{{SQLState: "40001", Class: idem.ClassTransient}},
 		Defaults: idem.OperationConfig{
 			Concurrency: new(8), RatePerSecond: new(0.0), Unordered: new(false), Retention: new(192 * time.Hour),
+			Transaction: new(idem.TransactionOwn), Group: idem.GroupConfig{Size: new(100), Wait: new(2 * time.Millisecond), Budget: new(200 * time.Millisecond), Parallel: new(2)},
 			DeadLetterTopic: new(""), OnMissingKey: new(idem.MissingDeadLetters), OnKeyReuse: new(idem.ReuseDeadLetters), Dependency: new(""),
 			Policy: idem.PolicyConfig{
 				MaxAttempts: new(p.MaxAttempts), Quick: new(p.Quick), QuickDelay: new(p.QuickDelay), Timeout: new(p.Timeout),

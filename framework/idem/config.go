@@ -183,8 +183,15 @@ type RuleConfig struct {
 // OperationConfig overrides fields of an [Operation]; nil fields leave them
 // alone. A value counts as it is written: there is no special zero.
 type OperationConfig struct {
-	// Messages in flight in one process, 1 to 10000.
+	// Messages in flight in one process, 1 to 10000. With transaction group the
+	// default is enough to fill the transactions.
 	Concurrency *int `yaml:"concurrency"`
+	// Whether each message has a transaction of its own, or a group of messages
+	// share one, which is many times faster where handlers are quick. Consumers of
+	// external effects and of batches have a mode of their own, whatever this says.
+	Transaction *TransactionMode `yaml:"transaction"`
+	// Bounds of the transactions that messages share.
+	Group GroupConfig `yaml:"group"`
 	// Handler runs per second in one process; 0 is unlimited.
 	RatePerSecond *float64 `yaml:"ratePerSecond"`
 	// Whether a failed message lets later ones with its key pass.
@@ -205,6 +212,19 @@ type OperationConfig struct {
 	Dependency *string `yaml:"dependency"`
 	// Bounds of the retries.
 	Policy PolicyConfig `yaml:"policy"`
+}
+
+// GroupConfig overrides fields of a [Group]; nil fields leave them alone.
+type GroupConfig struct {
+	// Most messages in one transaction.
+	Size *int `yaml:"size"`
+	// How long a transaction waits for more messages while the consumer is busy.
+	Wait *time.Duration `yaml:"wait"`
+	// How long the handlers of one transaction may run together; a handler that
+	// takes longer gets a transaction of its own.
+	Budget *time.Duration `yaml:"budget"`
+	// Shared transactions at a time in one process.
+	Parallel *int `yaml:"parallel"`
 }
 
 // PolicyConfig overrides fields of a [Policy]; nil fields leave them alone.

@@ -94,7 +94,10 @@ func TestConfigValidate(t *testing.T) {
 	c.DrainTimeout, c.SweepEvery, c.Log.Format = -1, -1, "xml"
 	c.Breakers = map[string]BreakerConfig{"a b": {Failures: -1, OpenFor: -1, Probes: -1}}
 	c.Classify = []RuleConfig{{}, {HTTP: "9xx", GRPC: "Nope", SQLState: "lower", Class: ClassBug}, {Type: "x", Class: "nope"}}
-	c.Defaults = OperationConfig{Concurrency: new(0), RatePerSecond: new(-1.0), Retention: new(time.Duration(0)), DeadLetterTopic: new("a b"), OnMissingKey: new(MissingKey("x")), OnKeyReuse: new(KeyReuse("x")), Dependency: new("b")}
+	c.Defaults = OperationConfig{
+		Transaction: new(TransactionExternal), Group: GroupConfig{Size: new(0), Wait: new(time.Duration(0)), Budget: new(time.Duration(0)), Parallel: new(0)},
+		Concurrency: new(0), RatePerSecond: new(-1.0), Retention: new(time.Duration(0)), DeadLetterTopic: new("a b"), OnMissingKey: new(MissingKey("x")), OnKeyReuse: new(KeyReuse("x")), Dependency: new("b"),
+	}
 	p := PolicyConfig{
 		MaxAttempts: new(0), Quick: new(-1), QuickDelay: new(time.Second), Timeout: new(time.Duration(0)),
 		OnBug: new(BugPolicy("")), MaxDeliveries: new(-1), MaxRetryAfter: new(time.Duration(0)),
@@ -112,7 +115,7 @@ func TestConfigValidate(t *testing.T) {
 		"drainTimeout", "sweepEvery", "log.format",
 		"breakers.a b", "breakers.a b.failures", "breakers.a b.openFor", "breakers.a b.probes",
 		"classify[0]", "classify[0].class", "classify[1].sqlState", "classify[1].http", "classify[1].grpc", "classify[2].class",
-		"defaults.concurrency", "defaults.ratePerSecond", "defaults.retention", "defaults.deadLetterTopic", "defaults.onMissingKey", "defaults.onKeyReuse", "defaults.dependency",
+		"defaults.concurrency", "defaults.transaction", "defaults.group.size", "defaults.group.wait", "defaults.group.budget", "defaults.group.parallel", "defaults.ratePerSecond", "defaults.retention", "defaults.deadLetterTopic", "defaults.onMissingKey", "defaults.onKeyReuse", "defaults.dependency",
 		"consumers.",
 		"consumers.x.policy.maxAttempts", "consumers.x.policy.quick", "consumers.x.policy.quickDelay", "consumers.x.policy.timeout",
 		"consumers.x.policy.onBug", "consumers.x.policy.maxDeliveries", "consumers.x.policy.maxRetryAfter",

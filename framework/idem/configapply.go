@@ -101,6 +101,11 @@ func (r RuleConfig) rule() Rule {
 
 func (o OperationConfig) apply(op *Operation) {
 	override(&op.Concurrency, o.Concurrency)
+	override(&op.Transaction, o.Transaction)
+	override(&op.Group.Size, o.Group.Size)
+	override(&op.Group.Wait, o.Group.Wait)
+	override(&op.Group.Budget, o.Group.Budget)
+	override(&op.Group.Parallel, o.Group.Parallel)
 	override(&op.RatePerSecond, o.RatePerSecond)
 	override(&op.Unordered, o.Unordered)
 	override(&op.Retention, o.Retention)

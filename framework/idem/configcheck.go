@@ -144,6 +144,13 @@ func (r RuleConfig) validate(e *configErrors, at string) {
 
 func (o OperationConfig) validate(e *configErrors, at string, c Config) {
 	given(o.Concurrency, func(n int) { e.within(at+".concurrency", n, 1, 10_000) })
+	given(o.Transaction, func(m TransactionMode) {
+		e.oneOf(at+".transaction", string(m), string(TransactionOwn), string(TransactionGroup))
+	})
+	given(o.Group.Size, func(n int) { e.within(at+".group.size", n, 1, 10_000) })
+	given(o.Group.Wait, func(d time.Duration) { e.least(at+".group.wait", d, time.Nanosecond) })
+	given(o.Group.Budget, func(d time.Duration) { e.least(at+".group.budget", d, time.Millisecond) })
+	given(o.Group.Parallel, func(n int) { e.within(at+".group.parallel", n, 1, 1000) })
 	given(o.RatePerSecond, func(r float64) {
 		e.check(r >= 0 && !math.IsInf(r, 0), at+".ratePerSecond", "must not be negative, is %v (0 is unlimited)", r)
 	})

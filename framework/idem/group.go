@@ -61,9 +61,9 @@ type grouper struct {
 	mu      sync.Mutex
 	waiting []*member
 	taken   map[string]bool // keys in transactions of this process
-	running int // transactions that were begun
-	limit   int // of the next transaction: halved by a failure, grown by success
-	last    int // size of the last one: whether the consumer is busy
+	running int             // transactions that were begun
+	limit   int             // of the next transaction: halved by a failure, grown by success
+	last    int             // size of the last one: whether the consumer is busy
 	timer   *time.Timer
 }
 
