@@ -194,7 +194,7 @@ func TestASharedTransactionIsCutAtItsBudget(t *testing.T) {
 		b.handle(grouped(idem.Policy{}), func(ctx context.Context, m idem.Message[order]) error {
 			c.enter(m.Payload.ID)
 			effect(ctx, m.Payload.ID)
-			time.Sleep(15 * time.Millisecond)
+			time.Sleep(15 * time.Millisecond) // the handler's work, by the bubble's clock
 			return nil
 		})
 		want := c.gather(60)
