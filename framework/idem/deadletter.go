@@ -31,6 +31,10 @@ type DeadLetter struct {
 
 	Envelope Envelope
 	Payload  []byte
+	// Edits counts how often the payload was changed. Original is what the
+	// broker delivered if it was, byte for byte.
+	Edits    int
+	Original []byte
 
 	// FirstFailed and LastFailed are the database's times. Set by the store
 	// when zero.
@@ -63,14 +67,23 @@ const (
 	ReasonDeliveryLimit  = "delivery_limit"
 )
 
-// DeadLetterQuery selects dead letters; zero fields do not restrict. Results
-// come oldest first.
+// DeadLetterQuery selects dead letters; zero fields do not restrict.
 type DeadLetterQuery struct {
 	Consumer, Topic, Reason, Key string
 	Class                        Class
 	State                        DeadLetterState
-	// After is the ID of the last row of the previous page.
-	After string
+	// Since and Until bound the time of the last failure, Until excluded.
+	Since, Until time.Time
+	// MinAttempts and MaxAttempts bound the attempts.
+	MinAttempts, MaxAttempts int
+	// Text is part of the error, the message id or the correlation id; the
+	// case of ASCII letters does not count.
+	Text string
+	// Newest turns the order round. Otherwise the oldest come first.
+	Newest bool
+	// After is the ID of the last row of the previous page, Through the ID of
+	// the last row to return. Both need not match the filters.
+	After, Through string
 	// Limit is at most 1000; 0 means 100.
 	Limit int
 }
@@ -79,6 +92,9 @@ type DeadLetterQuery struct {
 type DeadLetters interface {
 	// ListDeadLetters returns a page, without payloads.
 	ListDeadLetters(ctx context.Context, q DeadLetterQuery) ([]DeadLetter, error)
+	// CountMatching returns how many the query selects, over all pages; After,
+	// Through and Limit do not count.
+	CountMatching(ctx context.Context, q DeadLetterQuery) (int, error)
 	// GetDeadLetter returns one, payload included, or [ErrNotFound].
 	GetDeadLetter(ctx context.Context, id string) (DeadLetter, error)
 	// CountDeadLetters returns the number of parked ones and the age of the oldest.
@@ -87,4 +103,7 @@ type DeadLetters interface {
 	// returns it as it was before; [ErrNotFound] if there is none. A move to
 	// replayed adds one to Replays.
 	MoveDeadLetter(ctx context.Context, tx Tx, id string, to DeadLetterState) (DeadLetter, error)
+	// EditDeadLetter replaces the payload inside tx and keeps the original. It
+	// returns [ErrNotFound] if there is no such dead letter.
+	EditDeadLetter(ctx context.Context, tx Tx, id string, payload []byte) error
 }

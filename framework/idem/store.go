@@ -34,6 +34,7 @@ type Store interface {
 
 	Outbox
 	DeadLetters
+	Operations
 }
 
 // Tx is a unit of work in progress. It is used by one goroutine at a time.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/idem-go/idem/framework/idem"
@@ -100,29 +101,87 @@ func (s *Store) ListDeadLetters(ctx context.Context, q idem.DeadLetterQuery) ([]
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	rest := s.parked
-	if q.After != "" {
-		i := slices.Index(rest, q.After)
-		if i < 0 {
-			return nil, fmt.Errorf("memory: dead letter %q, the page's start: %w", q.After, idem.ErrNotFound)
-		}
-		rest = rest[i+1:]
-	}
-	limit := min(q.Limit, 1000)
-	if limit <= 0 {
-		limit = 100
-	}
 	var page []idem.DeadLetter
-	for _, id := range rest {
-		if len(page) == limit {
+	start, end := 0, len(s.parked)
+	for _, bound := range []struct {
+		id  string
+		set func(i int)
+	}{
+		{q.After, func(i int) {
+			if q.Newest {
+				end = i
+			} else {
+				start = i + 1
+			}
+		}},
+		{q.Through, func(i int) {
+			if q.Newest {
+				start = i
+			} else {
+				end = i + 1
+			}
+		}},
+	} {
+		if bound.id == "" {
+			continue
+		}
+		i := slices.Index(s.parked, bound.id)
+		if i < 0 {
+			return nil, fmt.Errorf("memory: dead letter %q, a bound of the page: %w", bound.id, idem.ErrNotFound)
+		}
+		bound.set(i)
+	}
+	ids := slices.Clone(s.parked[start:max(start, end)])
+	if q.Newest {
+		slices.Reverse(ids)
+	}
+	for _, id := range ids {
+		if len(page) == pageSize(q.Limit) {
 			break
 		}
 		if d := *s.letters[id]; matches(d, q) {
-			d.Payload = nil
+			d.Payload, d.Original = nil, nil
 			page = append(page, cloneLetter(d))
 		}
 	}
 	return page, nil
+}
+
+// CountMatching implements [idem.DeadLetters].
+func (s *Store) CountMatching(ctx context.Context, q idem.DeadLetterQuery) (n int, err error) {
+	if err := s.ready(ctx, AtCall); err != nil {
+		return 0, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, d := range s.letters {
+		if matches(*d, q) {
+			n++
+		}
+	}
+	return n, nil
+}
+
+// EditDeadLetter implements [idem.DeadLetters].
+func (s *Store) EditDeadLetter(ctx context.Context, tx idem.Tx, id string, payload []byte) error {
+	u, err := s.unitOf(tx, "edit dead letter "+id)
+	if err != nil {
+		return err
+	}
+	if err := u.lockLetter(ctx, id); err != nil {
+		return err
+	}
+	was := u.letter(id)
+	if was == nil {
+		return fmt.Errorf("memory: dead letter %q: %w", id, idem.ErrNotFound)
+	}
+	edited := cloneLetter(*was)
+	if edited.Edits == 0 {
+		edited.Original = edited.Payload
+	}
+	edited.Payload, edited.Edits = bytes.Clone(payload), edited.Edits+1
+	u.letters[id] = &edited
+	return nil
 }
 
 func matches(d idem.DeadLetter, q idem.DeadLetterQuery) bool {
@@ -131,7 +190,14 @@ func matches(d idem.DeadLetter, q idem.DeadLetterQuery) bool {
 		(q.Reason == "" || q.Reason == d.Reason) &&
 		(q.Key == "" || q.Key == d.Key) &&
 		(q.Class == "" || q.Class == d.Class) &&
-		(q.State == "" || q.State == d.State)
+		(q.State == "" || q.State == d.State) &&
+		(q.Since.IsZero() || !d.LastFailed.Before(q.Since)) &&
+		(q.Until.IsZero() || d.LastFailed.Before(q.Until)) &&
+		(q.MinAttempts <= 0 || d.Attempts >= q.MinAttempts) &&
+		(q.MaxAttempts <= 0 || d.Attempts <= q.MaxAttempts) &&
+		(q.Text == "" || slices.ContainsFunc([]string{d.Error, d.MessageID, d.CorrelationID}, func(s string) bool {
+			return strings.Contains(strings.ToLower(s), strings.ToLower(q.Text))
+		}))
 }
 
 // CountDeadLetters implements [idem.DeadLetters].
@@ -151,6 +217,7 @@ func (s *Store) CountDeadLetters(ctx context.Context) (n int, oldest time.Durati
 }
 
 func cloneLetter(d idem.DeadLetter) idem.DeadLetter {
+	d.Original = bytes.Clone(d.Original)
 	d.Payload, d.Envelope.Key, d.Envelope.Headers = bytes.Clone(d.Payload), bytes.Clone(d.Envelope.Key), cloneHeaders(d.Envelope.Headers)
 	return d
 }

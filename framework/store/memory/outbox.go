@@ -42,6 +42,18 @@ func (s *Store) append(o idem.Outgoing, now time.Time) {
 	s.outbox = append(s.outbox, &outboxRow{OutboxRow: idem.OutboxRow{Outgoing: o, Seq: s.seq}, due: now.Add(o.Delay)})
 }
 
+// entry is the row as operators see it.
+func (r *outboxRow) entry(now time.Time) idem.OutboxEntry {
+	due := r.due
+	if r.held.After(due) {
+		due = r.held
+	}
+	return idem.OutboxEntry{
+		Seq: r.Seq, ID: r.ID, Topic: r.Topic, Key: string(r.Key), Bytes: len(r.Payload), Attempts: r.Attempts,
+		DueIn: due.Sub(now), Leased: r.Lease != "" && r.held.After(now),
+	}
+}
+
 // LeaseOutbox implements [idem.Outbox].
 func (s *Store) LeaseOutbox(ctx context.Context, n int, lease time.Duration) ([]idem.OutboxRow, error) {
 	if err := s.ready(ctx, AtCall); err != nil {

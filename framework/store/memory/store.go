@@ -59,6 +59,7 @@ type Store struct {
 	parked   []string // ids of letters, in the order they were stored
 	table    map[string]string
 	counters map[string]int64
+	ops      operations
 }
 
 var _ idem.Store = (*Store)(nil)
@@ -80,6 +81,7 @@ func New(cfg Config) *Store {
 		letters:  map[string]*idem.DeadLetter{},
 		table:    map[string]string{},
 		counters: map[string]int64{},
+		ops:      newOperations(),
 	}
 	if cfg.Name == "" {
 		s.cfg.Name = fmt.Sprintf("memory:%p", s)

@@ -19,6 +19,7 @@ type unit struct {
 	out     []idem.Outgoing
 	letters map[string]*idem.DeadLetter
 	parked  []string // new ones of letters, in order
+	later   []func(now time.Time)
 }
 
 var _ idem.Tx = (*unit)(nil)
@@ -48,6 +49,9 @@ func (u *unit) commit() {
 		s.letters[id] = d
 	}
 	s.parked = append(s.parked, u.parked...)
+	for _, f := range u.later {
+		f(now)
+	}
 	u.native.apply(s)
 	if len(u.out) > 0 {
 		select {

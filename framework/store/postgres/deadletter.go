@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/idem-go/idem/framework/idem"
+	"github.com/idem-go/idem/framework/store/internal/opsql"
 )
 
 const (
@@ -23,10 +23,11 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $
 ON CONFLICT (id) DO UPDATE SET state = excluded.state, reason = excluded.reason, class = excluded.class, error = excluded.error,
 	attempts = excluded.attempts, last_failed = excluded.last_failed WHERE d.state <> 'parked'`
 
-	listLettersSQL = `SELECT ` + letterColumns + `, NULL::bytea FROM {dead_letters}`
-	getLetterSQL   = `SELECT ` + letterColumns + `, payload FROM {dead_letters} WHERE id = $1`
+	listLettersSQL = `SELECT ` + letterColumns + `, edits, NULL::bytea, NULL::bytea FROM {dead_letters}`
+	getLetterSQL   = `SELECT ` + letterColumns + `, edits, original, payload FROM {dead_letters} WHERE id = $1`
 	lockLetterSQL  = getLetterSQL + ` FOR UPDATE`
 	moveLetterSQL  = `UPDATE {dead_letters} SET state = $2, replays = replays + CASE WHEN $2 = 'replayed' THEN 1 ELSE 0 END WHERE id = $1`
+	editLetterSQL  = `UPDATE {dead_letters} SET payload = $2, original = CASE WHEN edits = 0 THEN payload ELSE original END, edits = edits + 1 WHERE id = $1`
 
 	countLettersSQL = `SELECT count(*), coalesce(greatest(now() - min(stored_at), interval '0'), interval '0') FROM {dead_letters} WHERE state = 'parked'`
 )
@@ -53,49 +54,40 @@ func (t *tx) Park(ctx context.Context, d idem.DeadLetter) (stored bool, err erro
 // they were first stored, then by id. After an id that does not exist it
 // returns [idem.ErrNotFound].
 func (s *Store) ListDeadLetters(ctx context.Context, q idem.DeadLetterQuery) ([]idem.DeadLetter, error) {
-	if q.Limit <= 0 {
-		q.Limit = 100
+	f := opsql.Letters(q, text, func(t time.Time) any { return t })
+	order, after, through := "ORDER BY stored_at, id", ">", "<="
+	if q.Newest {
+		order, after, through = "ORDER BY stored_at DESC, id DESC", "<", ">="
 	}
-	var where []string
-	var args []any
-	restrict := func(condition string, arg any) {
-		args = append(args, arg)
-		where = append(where, fmt.Sprintf(condition, len(args)))
-	}
-	for _, f := range []struct{ column, value string }{
-		{"consumer", text(q.Consumer)}, {"topic", text(q.Topic)}, {"reason", text(q.Reason)},
-		{"class", text(string(q.Class))}, {"state", text(string(q.State))},
-	} {
-		if f.value != "" {
-			restrict(f.column+" = $%d", f.value)
+	for _, bound := range []struct{ id, is string }{{q.After, after}, {q.Through, through}} {
+		if bound.id == "" {
+			continue
 		}
-	}
-	if q.Key != "" {
-		restrict("key = $%d", []byte(q.Key))
-	}
-	if q.After != "" {
-		after, err := s.letterTime(ctx, q.After)
+		at, err := s.letterTime(ctx, bound.id)
 		if err != nil {
 			return nil, err
 		}
-		restrict("(stored_at, id) > ($%d", after)
-		args = append(args, text(q.After))
-		where[len(where)-1] += fmt.Sprintf(", $%d)", len(args))
+		f.And("(stored_at, id) "+bound.is+" (?, ?)", at, text(bound.id))
 	}
-	sql := s.names.replace.Replace(listLettersSQL)
-	if len(where) > 0 {
-		sql += " WHERE " + strings.Join(where, " AND ")
-	}
-	sql += fmt.Sprintf(" ORDER BY stored_at, id LIMIT $%d", len(args)+1)
-
+	sql := s.names.replace.Replace(listLettersSQL) + f.Where() + " " + order + f.Limit(q.Limit)
 	var letters []idem.DeadLetter
 	err := s.run(ctx, "list of dead letters", func(b *pgx.Batch) {
-		b.Queue(sql, append(args, min(q.Limit, 1000))...).Query(func(rows pgx.Rows) (err error) {
+		b.Queue(sql, f.Args()...).Query(func(rows pgx.Rows) (err error) {
 			letters, err = pgx.CollectRows(rows, scanLetter)
 			return err
 		})
 	})
 	return letters, err
+}
+
+// CountMatching implements [idem.DeadLetters].
+func (s *Store) CountMatching(ctx context.Context, q idem.DeadLetterQuery) (n int, err error) {
+	f := opsql.Letters(q, text, func(t time.Time) any { return t })
+	err = s.run(ctx, "count of dead letters", func(b *pgx.Batch) {
+		b.Queue(s.names.replace.Replace(`SELECT count(*) FROM {dead_letters}`)+f.Where(), f.Args()...).
+			QueryRow(func(row pgx.Row) error { return row.Scan(&n) })
+	})
+	return n, err
 }
 
 func (s *Store) letterTime(ctx context.Context, id string) (at time.Time, err error) {
@@ -144,6 +136,25 @@ func (s *Store) MoveDeadLetter(ctx context.Context, unit idem.Tx, id string, to 
 	return d, notFound(id, err)
 }
 
+// EditDeadLetter implements [idem.DeadLetters]; tx must be one of this package.
+func (s *Store) EditDeadLetter(ctx context.Context, unit idem.Tx, id string, payload []byte) error {
+	t, ok := unit.(*tx)
+	if !ok {
+		return fmt.Errorf("postgres: EditDeadLetter needs the transaction that Do gave, not a %T", unit)
+	}
+	found := false
+	err := t.send(ctx, func(b *pgx.Batch) {
+		b.Queue(s.sql.editLetter, text(id), payload).Exec(func(ct pgconn.CommandTag) error { found = ct.RowsAffected() == 1; return nil })
+	})
+	switch {
+	case err != nil:
+		return storeError("edit of a dead letter", err)
+	case !found:
+		return notFound(id, pgx.ErrNoRows)
+	}
+	return nil
+}
+
 func notFound(id string, err error) error {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return fmt.Errorf("postgres: dead letter %q: %w", id, idem.ErrNotFound)
@@ -158,7 +169,7 @@ func scanLetter(row pgx.CollectableRow) (d idem.DeadLetter, err error) {
 	var enqueued *time.Time
 	err = row.Scan(&d.ID, &d.Consumer, &key, &d.Fingerprint, &d.State, &d.Reason, &d.Class, &d.Error, &d.Attempts,
 		&d.MessageID, &d.Topic, &d.Position, &enqueued, &d.CorrelationID, &d.TraceParent,
-		&d.Envelope.Key, &names, &values, &d.FirstFailed, &d.LastFailed, &d.Replays, &d.Payload)
+		&d.Envelope.Key, &names, &values, &d.FirstFailed, &d.LastFailed, &d.Replays, &d.Edits, &d.Original, &d.Payload)
 	d.Key, d.Envelope.Headers = string(key), joinHeaders(names, values)
 	for _, s := range []*string{&d.ID, &d.Consumer, &d.Fingerprint, &d.MessageID, &d.Topic, &d.Position, &d.CorrelationID, &d.TraceParent} {
 		*s = untext(*s)

@@ -14,6 +14,24 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
+const versionSQL = `SELECT coalesce(max(version), 0) FROM {migration}`
+
+// migrationTexts returns all of them; that of version n is at n-1.
+func migrationTexts() (texts []string, err error) {
+	files, err := migrations.ReadDir("migrations")
+	if err != nil {
+		return nil, fmt.Errorf("postgres: list migrations: %w", err)
+	}
+	for _, f := range files {
+		text, err := migrations.ReadFile("migrations/" + f.Name())
+		if err != nil {
+			return nil, fmt.Errorf("postgres: migration %s: %w", f.Name(), err)
+		}
+		texts = append(texts, string(text))
+	}
+	return texts, nil
+}
+
 // Migrate implements [idem.Store]. It creates the schema and the tables, or
 // brings them to this version, in one transaction; many processes may call it
 // at once. Tables of a later version are left as they are. The role needs
@@ -57,20 +75,15 @@ func (s *Store) migrate(ctx context.Context, tx pgx.Tx) error {
 		return err
 	}
 	var version int
-	if err := tx.QueryRow(ctx, s.names.replace.Replace(`SELECT coalesce(max(version), 0) FROM {migration}`)).Scan(&version); err != nil {
+	if err := tx.QueryRow(ctx, s.names.replace.Replace(versionSQL)).Scan(&version); err != nil {
 		return err
 	}
-	files, err := migrations.ReadDir("migrations")
+	texts, err := migrationTexts()
 	if err != nil {
 		return err
 	}
-	for n := version + 1; n <= len(files); n++ {
-		name := files[n-1].Name()
-		sql, err := migrations.ReadFile("migrations/" + name)
-		if err != nil {
-			return err
-		}
-		if err := exec(name, string(sql)); err != nil {
+	for n := version + 1; n <= len(texts); n++ {
+		if err := exec(fmt.Sprint("migration ", n), texts[n-1]); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, s.names.replace.Replace(`INSERT INTO {migration} (version) VALUES ($1)`), n); err != nil {

@@ -26,6 +26,12 @@ func newNames(schema, prefix string) names {
 		"{outbox}", qualify("outbox"),
 		"{dead_letters}", qualify("dead_letters"),
 		"{migration}", qualify("migration"),
+		"{audit}", qualify("audit"),
+		"{controls}", qualify("controls"),
+		"{presence}", qualify("presence"),
+		"{sightings}", qualify("sightings"),
+		"{jobs}", qualify("jobs"),
+		"{now}", "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint", // of the operators' tables
 		"{prefix}", prefix, // of indexes, which live in their table's schema
 	)
 	return n
@@ -45,6 +51,7 @@ type statements struct {
 	claimAll, otherRecords                                  string
 	emit, lease, published, postponed, depth                string
 	park, getLetter, lockLetter, moveLetter, countLetters   string
+	editLetter                                              string
 }
 
 func newStatements(n names) statements {
@@ -55,6 +62,6 @@ func newStatements(n names) statements {
 		renew: in(renewSQL), save: in(saveSQL), unsaved: in(unsavedSQL), sweep: in(sweepSQL),
 		emit: in(emitSQL), lease: in(leaseSQL), published: in(publishedSQL), postponed: in(postponedSQL), depth: in(depthSQL),
 		park: in(parkSQL), getLetter: in(getLetterSQL), lockLetter: in(lockLetterSQL),
-		moveLetter: in(moveLetterSQL), countLetters: in(countLettersSQL),
+		moveLetter: in(moveLetterSQL), countLetters: in(countLettersSQL), editLetter: in(editLetterSQL),
 	}
 }

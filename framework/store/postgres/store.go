@@ -32,6 +32,7 @@ type Store struct {
 	wake     chan struct{}
 	sweptTo  atomic.Pointer[time.Time] // where Sweep goes on, nil: from the beginning
 	log      *slog.Logger
+	*ops
 }
 
 var _ idem.Store = (*Store)(nil)
@@ -55,6 +56,10 @@ func New(ctx context.Context, cfg Config) (*Store, error) {
 	s := &Store{
 		cfg: cfg, pool: pool, names: n, sql: newStatements(n),
 		wake: make(chan struct{}, 1), log: cfg.Logger.With("store", "postgres"),
+	}
+	var err error
+	if s.ops, err = s.newOps(); err != nil {
+		return nil, err
 	}
 	if err := s.identify(ctx); err != nil {
 		_ = s.Close()

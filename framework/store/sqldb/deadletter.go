@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/idem-go/idem/framework/idem"
+	"github.com/idem-go/idem/framework/store/internal/opsql"
 )
 
 // Park implements [idem.Tx].
@@ -46,20 +47,25 @@ func (s *Store) ListDeadLetters(ctx context.Context, q idem.DeadLetterQuery) ([]
 	if err := s.refuseRead(ctx, what); err != nil {
 		return nil, err
 	}
-	var after int64
-	if q.After != "" {
-		switch err := s.db.QueryRowContext(ctx, s.sql.letterSeq, q.After).Scan(&after); {
+	f := opsql.Letters(q, asItIs, microsOf)
+	order, after, through := " ORDER BY seq", ">", "<="
+	if q.Newest {
+		order, after, through = " ORDER BY seq DESC", "<", ">="
+	}
+	for _, bound := range []struct{ id, is string }{{q.After, after}, {q.Through, through}} {
+		if bound.id == "" {
+			continue
+		}
+		var seq int64
+		switch err := s.db.QueryRowContext(ctx, s.sql.letterSeq, bound.id).Scan(&seq); {
 		case errors.Is(err, sql.ErrNoRows):
-			return nil, notFound(q.After)
+			return nil, notFound(bound.id)
 		case err != nil:
 			return nil, s.failure(ctx, what, err)
 		}
+		f.And("seq "+bound.is+" ?", seq)
 	}
-	limit := min(q.Limit, 1000)
-	if limit <= 0 {
-		limit = 100
-	}
-	rows, err := s.db.QueryContext(ctx, s.sql.listLetters, after, q.Consumer, q.Topic, q.Reason, []byte(q.Key), q.Class, q.State, limit)
+	rows, err := s.db.QueryContext(ctx, s.sql.listLetters+f.Where()+order+f.Limit(q.Limit), f.Args()...)
 	if err != nil {
 		return nil, s.failure(ctx, what, err)
 	}
@@ -77,6 +83,23 @@ func (s *Store) ListDeadLetters(ctx context.Context, q idem.DeadLetterQuery) ([]
 	}
 	return page, nil
 }
+
+// CountMatching implements [idem.DeadLetters].
+func (s *Store) CountMatching(ctx context.Context, q idem.DeadLetterQuery) (n int, err error) {
+	const what = "count dead letters"
+	if err := s.refuseRead(ctx, what); err != nil {
+		return 0, err
+	}
+	f := opsql.Letters(q, asItIs, microsOf)
+	if err := s.db.QueryRowContext(ctx, s.sql.countMatching+f.Where(), f.Args()...).Scan(&n); err != nil {
+		return 0, s.failure(ctx, what, err)
+	}
+	return n, nil
+}
+
+func asItIs(text string) string { return text }
+
+func microsOf(t time.Time) any { return t.UnixMicro() }
 
 // CountDeadLetters implements [idem.DeadLetters].
 func (s *Store) CountDeadLetters(ctx context.Context) (n int, oldest time.Duration, err error) {
@@ -111,6 +134,19 @@ func (s *Store) MoveDeadLetter(ctx context.Context, tx idem.Tx, id string, to id
 	return was, nil
 }
 
+// EditDeadLetter implements [idem.DeadLetters].
+func (s *Store) EditDeadLetter(ctx context.Context, tx idem.Tx, id string, payload []byte) error {
+	u, ok := tx.(*unit)
+	if !ok || u.s != s {
+		return idem.Bug(fmt.Errorf("sqldb: edit dead letter %s: the transaction is of another store", id))
+	}
+	found, err := u.exec(ctx, "edit dead letter "+id, s.sql.editLetter, id, payload)
+	if err == nil && !found {
+		return notFound(id)
+	}
+	return err
+}
+
 func notFound(id string) error { return fmt.Errorf("sqldb: dead letter %q: %w", id, idem.ErrNotFound) }
 
 func scanLetter(row interface{ Scan(...any) error }) (idem.DeadLetter, error) {
@@ -122,7 +158,7 @@ func scanLetter(row interface{ Scan(...any) error }) (idem.DeadLetter, error) {
 		first, last int64
 	)
 	err := row.Scan(&d.ID, &d.Consumer, &key, &d.Fingerprint, &d.State, &d.Reason, &d.Class, &d.Error, &d.Attempts, &d.MessageID, &d.Topic, &d.Position,
-		&enqueued, &d.CorrelationID, &d.TraceParent, blob{&d.Envelope.Key}, &headers, &first, &last, &d.Replays, blob{&d.Payload})
+		&enqueued, &d.CorrelationID, &d.TraceParent, blob{&d.Envelope.Key}, &headers, &first, &last, &d.Replays, &d.Edits, blob{&d.Original}, blob{&d.Payload})
 	if err != nil {
 		return d, err
 	}

@@ -16,6 +16,9 @@ type Dialect struct {
 	// now is an expression for the database's time in microseconds.
 	now string
 	sql statements
+	// findRecords and listOutbox are those of package opsql; tables and indexes
+	// list names, of tables that are called $1 and of all indexes.
+	findRecords, listOutbox, tables, indexes string
 	// begin are statements that follow BEGIN, such as a lock time-out.
 	begin func(claimWait time.Duration) []string
 	// busy: the statement failed because somebody else holds a lock.
@@ -44,8 +47,8 @@ type statements struct {
 	emit, leasable, lease, published, publishedKeep, postponed, depth string
 	sweepOutbox                                                       string
 
-	park, getLetter, listLetters, letterSeq, countLetters string
-	lockLetter, moveLetter                                string
+	park, getLetter, listLetters, letterSeq, countLetters, countMatching string
+	lockLetter, moveLetter, editLetter                                   string
 }
 
 // resolve puts the table names into the statements.
@@ -55,6 +58,11 @@ func (d Dialect) resolve(prefix string) (statements, *strings.Replacer) {
 		"{outbox}", prefix+"outbox",
 		"{dead_letters}", prefix+"dead_letters",
 		"{schema}", prefix+"schema",
+		"{audit}", prefix+"audit",
+		"{controls}", prefix+"controls",
+		"{presence}", prefix+"presence",
+		"{sightings}", prefix+"sightings",
+		"{jobs}", prefix+"jobs",
 		"{now}", d.now,
 	)
 	st := d.sql
@@ -69,6 +77,6 @@ func (s *statements) all() []*string {
 		&s.createSchema, &s.schemaVersion, &s.recordMigration,
 		&s.claim, &s.read, &s.save, &s.sweepInbox,
 		&s.emit, &s.leasable, &s.lease, &s.published, &s.publishedKeep, &s.postponed, &s.depth, &s.sweepOutbox,
-		&s.park, &s.getLetter, &s.listLetters, &s.letterSeq, &s.countLetters, &s.lockLetter, &s.moveLetter,
+		&s.park, &s.getLetter, &s.listLetters, &s.letterSeq, &s.countLetters, &s.countMatching, &s.lockLetter, &s.moveLetter, &s.editLetter,
 	}
 }

@@ -41,29 +41,46 @@ func (s *Store) migrate(ctx context.Context, tx *sql.Tx) error {
 	if err := tx.QueryRowContext(ctx, s.sql.schemaVersion).Scan(&have); err != nil {
 		return s.failure(ctx, "read the tables' version", err)
 	}
+	files, err := s.migrationFiles()
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if f.version <= have {
+			continue
+		}
+		if _, err := tx.ExecContext(ctx, s.names.Replace(f.text)); err != nil {
+			return s.failure(ctx, "migration "+f.name, err)
+		}
+		if _, err := tx.ExecContext(ctx, s.sql.recordMigration, f.version, f.name); err != nil {
+			return s.failure(ctx, "record migration "+f.name, err)
+		}
+	}
+	return nil
+}
+
+type migrationFile struct {
+	version    int
+	name, text string
+}
+
+// migrationFiles returns the dialect's migrations in the order of their versions.
+func (s *Store) migrationFiles() (list []migrationFile, err error) {
 	files, err := fs.Glob(migrations, "migrations/"+s.dialect.migrations+"/*.sql")
 	if err != nil {
-		return fmt.Errorf("sqldb: list migrations: %w", err)
+		return nil, fmt.Errorf("sqldb: list migrations: %w", err)
 	}
 	for _, file := range files { // sorted by name, which begins with the version
 		name := file[strings.LastIndex(file, "/")+1:]
 		version, err := strconv.Atoi(name[:4])
 		if err != nil {
-			return fmt.Errorf("sqldb: migration %s: its name must begin with four digits: %w", name, err)
-		}
-		if version <= have {
-			continue
+			return nil, fmt.Errorf("sqldb: migration %s: its name must begin with four digits: %w", name, err)
 		}
 		text, err := migrations.ReadFile(file)
 		if err != nil {
-			return fmt.Errorf("sqldb: migration %s: %w", name, err)
+			return nil, fmt.Errorf("sqldb: migration %s: %w", name, err)
 		}
-		if _, err := tx.ExecContext(ctx, s.names.Replace(string(text))); err != nil {
-			return s.failure(ctx, "migration "+name, err)
-		}
-		if _, err := tx.ExecContext(ctx, s.sql.recordMigration, version, name); err != nil {
-			return s.failure(ctx, "record migration "+name, err)
-		}
+		list = append(list, migrationFile{version, name, string(text)})
 	}
-	return nil
+	return list, nil
 }

@@ -15,6 +15,10 @@ func SQLite() Dialect {
 		migrations:   "sqlite",
 		now:          "CAST(unixepoch('subsec') * 1000000 AS INTEGER)",
 		sql:          sqliteStatements,
+		findRecords:  sqliteFindRecords,
+		listOutbox:   sqliteListOutbox,
+		tables:       `SELECT name FROM sqlite_master WHERE type = 'table' AND name = $1`,
+		indexes:      `SELECT name FROM sqlite_master WHERE type = 'index'`,
 		begin:        func(time.Duration) []string { return nil },
 		busy:         func(err error) bool { return sqliteCode(err, busy, locked) },
 		refused:      func(err error) bool { return sqliteCode(err, busy, locked, constraint) },
@@ -51,6 +55,21 @@ func sqliteAlive(ctx context.Context, tx *sql.Tx) bool {
 
 const letterColumns = `id, consumer, key, fingerprint, state, reason, class, error, attempts, message_id, topic, position,
 	enqueued_at, correlation_id, trace_parent, ordering_key, headers, first_failed, last_failed, replays`
+
+const (
+	// The consumers are few and their index is long: it is jumped through.
+	sqliteFindRecords = `WITH RECURSIVE consumers AS (
+			SELECT min(consumer) AS consumer FROM {inbox}
+			UNION ALL
+			SELECT (SELECT min(i.consumer) FROM {inbox} i WHERE i.consumer > c.consumer) FROM consumers c WHERE c.consumer IS NOT NULL
+		)
+		SELECT i.consumer, i.status, i.fingerprint, i.token, i.attempts, i.last_error, i.result, i.message_id, i.source,
+			coalesce(i.lease_until - {now}, 0), i.first_seen, coalesce(i.first_failed, 0), i.expires_at
+		FROM consumers c JOIN {inbox} i ON i.consumer = c.consumer AND i.key = $1 ORDER BY i.consumer`
+	sqliteListOutbox = `SELECT seq, id, topic, key, coalesce(length(payload), 0), attempts,
+			max(due_at, held_until) - {now}, CASE WHEN lease IS NOT NULL AND held_until > {now} THEN 1 ELSE 0 END
+		FROM {outbox} WHERE published_at IS NULL ORDER BY seq LIMIT $1`
+)
 
 // leasable: nobody has the row, nor an older one of its topic and key.
 const leasable = `r.published_at IS NULL AND r.held_until <= {now}
@@ -108,13 +127,13 @@ var sqliteStatements = statements{
 			coalesce(?18, ?19, {now}), coalesce(?19, {now}), ?20, {now}, ?21)
 		ON CONFLICT (id) DO UPDATE SET state = excluded.state, reason = excluded.reason, class = excluded.class, error = excluded.error,
 			attempts = excluded.attempts, last_failed = excluded.last_failed WHERE d.state <> 'parked'`,
-	getLetter: `SELECT ` + letterColumns + `, payload FROM {dead_letters} WHERE id = ?1`,
-	listLetters: `SELECT ` + letterColumns + `, NULL FROM {dead_letters} WHERE seq > ?1
-		AND (?2 = '' OR consumer = ?2) AND (?3 = '' OR topic = ?3) AND (?4 = '' OR reason = ?4)
-		AND (length(?5) = 0 OR key = ?5) AND (?6 = '' OR class = ?6) AND (?7 = '' OR state = ?7)
-		ORDER BY seq LIMIT ?8`,
-	letterSeq:    `SELECT seq FROM {dead_letters} WHERE id = ?1`,
-	countLetters: `SELECT count(*), max(0, coalesce({now} - min(last_failed), 0)) FROM {dead_letters} WHERE state = 'parked'`,
-	lockLetter:   `UPDATE {dead_letters} SET updated_at = {now} WHERE id = ?1`,
-	moveLetter:   `UPDATE {dead_letters} SET state = ?2, replays = replays + ?3 WHERE id = ?1`,
+	getLetter:     `SELECT ` + letterColumns + `, edits, original, payload FROM {dead_letters} WHERE id = ?1`,
+	listLetters:   `SELECT ` + letterColumns + `, edits, NULL, NULL FROM {dead_letters}`,
+	letterSeq:     `SELECT seq FROM {dead_letters} WHERE id = ?1`,
+	countLetters:  `SELECT count(*), max(0, coalesce({now} - min(last_failed), 0)) FROM {dead_letters} INDEXED BY {dead_letters}_parked WHERE state = 'parked'`,
+	countMatching: `SELECT count(*) FROM {dead_letters}`,
+	lockLetter:    `UPDATE {dead_letters} SET updated_at = {now} WHERE id = ?1`,
+	moveLetter:    `UPDATE {dead_letters} SET state = ?2, replays = replays + ?3 WHERE id = ?1`,
+	editLetter: `UPDATE {dead_letters} SET payload = ?2, original = CASE WHEN edits = 0 THEN payload ELSE original END,
+		edits = edits + 1, updated_at = {now} WHERE id = ?1`,
 }

@@ -24,6 +24,7 @@ type Store struct {
 	wake    chan struct{}
 	open    sync.Map // *sql.Tx of the units of work under way
 	commit  func(*sql.Tx) error
+	*ops
 }
 
 var _ idem.Store = (*Store)(nil)
@@ -35,10 +36,13 @@ func New(cfg Config) (*Store, error) {
 	}
 	cfg = cfg.withDefaults()
 	st, names := cfg.Dialect.resolve(cfg.TablePrefix)
-	return &Store{
+	s := &Store{
 		db: cfg.DB, cfg: cfg, dialect: cfg.Dialect, sql: st, names: names, log: cfg.Logger,
 		wake: make(chan struct{}, 1), commit: (*sql.Tx).Commit,
-	}, nil
+	}
+	var err error
+	s.ops, err = s.newOps()
+	return s, err
 }
 
 // Do implements [idem.Store]. On SQLite it holds the one writer until fn

@@ -59,6 +59,8 @@ func Run(t *testing.T, open func(t *testing.T) idem.Store, o Options) {
 		{"Outbox", outboxCases},
 		{"OutboxOrder", outboxOrderCases},
 		{"DeadLetter", deadLetterCases},
+		{"DeadLetterQuery", queryCases},
+		{"Operations", operationCases},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			for _, c := range group.cases {
