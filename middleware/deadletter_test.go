@@ -101,7 +101,7 @@ func TestReplayRefusals(t *testing.T) {
 		b.publish(order{ID: "1"}, order{ID: "2"})
 		b.settle(time.Second)
 		dead := b.wantDead(idem.ReasonPermanent, idem.ReasonPermanent)
-		if err := b.letters.Discard(b.t.Context(), dead[0].ID); err != nil {
+		if err := b.letters.Discard(b.t.Context(), dead[0].ID, deadletter.By{}); err != nil {
 			t.Fatal(err)
 		}
 		for id, want := range map[string]error{"nope": idem.ErrNotFound, dead[0].ID: deadletter.ErrNotParked} {

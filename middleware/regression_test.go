@@ -10,6 +10,7 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 
+	"github.com/idem-go/idem/framework/deadletter"
 	"github.com/idem-go/idem/framework/idem"
 	"github.com/idem-go/idem/framework/store/memory"
 	"github.com/idem-go/idem/middleware"
@@ -44,7 +45,7 @@ func TestDeadLetterOfTheSameIdentityIsParkedAgain(t *testing.T) {
 			b.start()
 			b.publish(order{ID: "1"})
 			b.settle(time.Second)
-			if err := b.letters.Discard(b.t.Context(), b.dead()[0].ID); err != nil {
+			if err := b.letters.Discard(b.t.Context(), b.dead()[0].ID, deadletter.By{}); err != nil {
 				t.Fatal(err)
 			}
 			b.settle(3 * time.Hour)

@@ -46,6 +46,7 @@ type Attempt struct {
 	envelope Envelope
 	payload  []byte
 	replays  int
+	edited   bool   // the payload was changed by hand: the fingerprint is the original's
 	readErr  error  // why the message has no key or payload
 	reason   string // dead-letter reason that goes with an error found before the handler ran
 	doc      *jsonDoc
@@ -106,6 +107,9 @@ func (a *Attempt) readOrigin() {
 			a.Key = key
 		}
 	}
+	if text, ok := headerValue(h, headerFingerprint); ok {
+		a.Fingerprint, a.edited = decodeKeyHeader(text)
+	}
 	if v, ok := headerValue(h, headerMessageID); ok {
 		a.MessageID = v
 	}
@@ -131,9 +135,15 @@ func (a *Attempt) read() {
 	if a.readErr != nil {
 		return
 	}
-	var err error
-	if a.Fingerprint, err = op.Fingerprint.of(a.payload, a.doc); err != nil {
-		a.readErr, a.reason = Invalid(err), ReasonUndecodable
+	fingerprint, err := op.Fingerprint.of(a.payload, a.doc)
+	if !a.edited {
+		a.Fingerprint = fingerprint
+	}
+	if err == nil {
+		return
+	}
+	a.readErr, a.reason = Invalid(err), ReasonUndecodable
+	if !a.edited {
 		// Never "", which would pass for any other message with this key.
 		a.Fingerprint = "raw:" + deriveID(string(a.payload))
 	}

@@ -32,7 +32,8 @@ type DeadLetter struct {
 	Envelope Envelope
 	Payload  []byte
 	// Edits counts how often the payload was changed. Original is what the
-	// broker delivered if it was, byte for byte.
+	// broker delivered if it was, byte for byte; nil in the dead letter of an
+	// edited message that failed again (an earlier one of its key has it).
 	Edits    int
 	Original []byte
 

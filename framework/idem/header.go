@@ -28,6 +28,7 @@ const (
 	headerDeadLetterID = HeaderPrefix + "dead-letter"  // id in the dead-letter store
 	headerMessageID    = HeaderPrefix + "message-id"   // message id of the first delivery
 	headerEnqueuedAt   = HeaderPrefix + "enqueued-at"  // RFC 3339, the broker's time of the first delivery
+	headerFingerprint  = HeaderPrefix + "fingerprint"  // of the message as it was, when its payload was edited; trusted as idem-key is
 	headerReplays      = HeaderPrefix + "replays"      // how often it was replayed
 
 	// HeaderCorrelationID is copied from a message to the events its handler emits.

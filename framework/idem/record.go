@@ -189,6 +189,10 @@ func (a *Attempt) deadLetter(reason string, state DeadLetterState, class Class, 
 			identity = deriveID(a.Topic, a.Position)
 		}
 	}
+	edits := 0
+	if a.edited {
+		edits = 1
+	}
 	return DeadLetter{
 		ID:       deriveID("dead", a.Consumer.Name, identity, a.Fingerprint, strconv.Itoa(a.replays)),
 		Consumer: a.Consumer.Name, Key: a.Key, Fingerprint: a.Fingerprint, State: state,
@@ -196,7 +200,7 @@ func (a *Attempt) deadLetter(reason string, state DeadLetterState, class Class, 
 		MessageID: a.MessageID, Topic: a.Topic, Position: a.Position, EnqueuedAt: a.EnqueuedAt,
 		CorrelationID: bounded(correlation, 200), TraceParent: bounded(trace, 100),
 		Envelope: Envelope{Key: a.envelope.Key, Headers: userHeaders(a.envelope.Headers)},
-		Payload:  a.payload, Replays: a.replays,
+		Payload:  a.payload, Replays: a.replays, Edits: edits,
 	}
 }
 
@@ -217,6 +221,9 @@ func comeBack(d DeadLetter, id string, after time.Duration) Outgoing {
 	h := ownHeaders{list: userHeaders(d.Envelope.Headers)}
 	if d.Key != "" {
 		h.add(headerKey, encodeKeyHeader(d.Key))
+	}
+	if d.Key != "" && d.Edits > 0 && d.Fingerprint != "" { // it stays the same message, whatever its content is now
+		h.add(headerFingerprint, encodeKeyHeader(d.Fingerprint))
 	}
 	h.add(headerMessageID, d.MessageID)
 	h.add(headerOriginTopic, d.Topic)

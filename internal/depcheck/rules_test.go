@@ -81,7 +81,7 @@ var rules = []rule{
 		why: "tests of handlers run on SQLite; whoever wants another database brings it",
 	},
 	{packages: "./framework/outbox", imports: concat(watermill, []string{"./framework/idem"}), why: "the relay works with any store and transport"},
-	{packages: "./framework/deadletter", imports: concat(watermill, []string{"./framework/idem"}), why: "dead letters work with any store and transport"},
+	{packages: "./framework/deadletter", imports: concat(watermill, []string{"./framework/idem", "github.com/evanphx/json-patch/v5", "github.com/rogpeppe/go-internal/diff", "golang.org/x/time/rate"}), never: clients, why: "dead letters work with any store and transport"},
 	{packages: "./framework/config", imports: []string{"./framework/idem", "github.com/goccy/go-yaml/..."}, why: "a configuration is data; wiring makes something of it"},
 
 	{

@@ -17,9 +17,9 @@ const (
 	letterColumns = `id, consumer, key, fingerprint, state, reason, class, error, attempts, message_id, topic, position, enqueued_at,
 	correlation_id, trace_parent, ordering_key, header_names, header_values, first_failed, last_failed, replays`
 
-	parkSQL = `INSERT INTO {dead_letters} AS d (` + letterColumns + `, payload)
+	parkSQL = `INSERT INTO {dead_letters} AS d (` + letterColumns + `, edits, payload)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18,
-	coalesce($19, now()), coalesce($20, now()), $21, $22)
+	coalesce($19, now()), coalesce($20, now()), $21, $22, $23)
 ON CONFLICT (id) DO UPDATE SET state = excluded.state, reason = excluded.reason, class = excluded.class, error = excluded.error,
 	attempts = excluded.attempts, last_failed = excluded.last_failed WHERE d.state <> 'parked'`
 
@@ -41,7 +41,7 @@ func (t *tx) Park(ctx context.Context, d idem.DeadLetter) (stored bool, err erro
 	err = t.send(ctx, func(b *pgx.Batch) {
 		b.Queue(t.store.sql.park, text(d.ID), text(d.Consumer), []byte(d.Key), text(d.Fingerprint), d.State, d.Reason, d.Class, readable(d.Error),
 			d.Attempts, text(d.MessageID), text(d.Topic), text(d.Position), timeOrNull(d.EnqueuedAt), text(d.CorrelationID), text(d.TraceParent),
-			d.Envelope.Key, names, values, timeOrNull(d.FirstFailed), timeOrNull(d.LastFailed), d.Replays, d.Payload,
+			d.Envelope.Key, names, values, timeOrNull(d.FirstFailed), timeOrNull(d.LastFailed), d.Replays, d.Edits, d.Payload,
 		).Exec(func(ct pgconn.CommandTag) error { stored = ct.RowsAffected() == 1; return nil })
 	})
 	if err != nil {

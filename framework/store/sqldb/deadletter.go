@@ -19,7 +19,7 @@ func (u *unit) Park(ctx context.Context, d idem.DeadLetter) (bool, error) {
 	return u.exec(ctx, "park", u.s.sql.park,
 		d.ID, d.Consumer, []byte(d.Key), d.Fingerprint, d.State, d.Reason, d.Class, d.Error, d.Attempts, d.MessageID, d.Topic, d.Position,
 		nullTime(d.EnqueuedAt), d.CorrelationID, d.TraceParent, d.Envelope.Key, encodeHeaders(d.Envelope.Headers),
-		nullTime(d.FirstFailed), nullTime(d.LastFailed), d.Replays, d.Payload)
+		nullTime(d.FirstFailed), nullTime(d.LastFailed), d.Replays, d.Edits, d.Payload)
 }
 
 // GetDeadLetter implements [idem.DeadLetters].

@@ -122,9 +122,9 @@ var sqliteStatements = statements{
 	sweepOutbox: `DELETE FROM {outbox} WHERE seq IN
 		(SELECT seq FROM {outbox} WHERE published_at <= {now} - ?2 ORDER BY published_at LIMIT ?1)`,
 
-	park: `INSERT INTO {dead_letters} AS d (` + letterColumns + `, updated_at, payload)
+	park: `INSERT INTO {dead_letters} AS d (` + letterColumns + `, edits, updated_at, payload)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-			coalesce(?18, ?19, {now}), coalesce(?19, {now}), ?20, {now}, ?21)
+			coalesce(?18, ?19, {now}), coalesce(?19, {now}), ?20, ?21, {now}, ?22)
 		ON CONFLICT (id) DO UPDATE SET state = excluded.state, reason = excluded.reason, class = excluded.class, error = excluded.error,
 			attempts = excluded.attempts, last_failed = excluded.last_failed WHERE d.state <> 'parked'`,
 	getLetter:     `SELECT ` + letterColumns + `, edits, original, payload FROM {dead_letters} WHERE id = ?1`,

@@ -21,8 +21,8 @@ var deadLetterCases = []testCase{
 			ID: "dl", Consumer: "shop", Key: "k\x00\xff", Fingerprint: "f", State: idem.DeadLetterDiscarded, Reason: idem.ReasonInvalid,
 			Class: idem.ClassInvalid, Error: "kaputt: ü", Attempts: 5, MessageID: "m", Topic: "orders", Position: "3/17", EnqueuedAt: at,
 			CorrelationID: "c", TraceParent: "00-1-2-01",
-			Envelope:    idem.Envelope{Key: []byte{0, 254}, Headers: []idem.Header{{Name: "a", Value: []byte{255}}, {Name: "b", Value: []byte("x")}, {Name: "a", Value: []byte{}}}},
-			Payload:     []byte{0, 255, 7},
+			Envelope: idem.Envelope{Key: []byte{0, 254}, Headers: []idem.Header{{Name: "a", Value: []byte{255}}, {Name: "b", Value: []byte("x")}, {Name: "a", Value: []byte{}}}},
+			Payload:  []byte{0, 255, 7}, Edits: 2,
 			FirstFailed: at.Add(time.Second), LastFailed: at.Add(time.Minute),
 		}
 		b.park(want, true)
@@ -295,7 +295,7 @@ func (b *bench) wantLetter(got, want idem.DeadLetter) {
 // letterText is everything of a dead letter but bytes and times.
 func letterText(d idem.DeadLetter) string {
 	return fmt.Sprintf("%q", []any{d.ID, d.Consumer, d.Key, d.Fingerprint, d.State, d.Reason, d.Class, d.Error, d.Attempts,
-		d.MessageID, d.Topic, d.Position, d.CorrelationID, d.TraceParent, d.Replays})
+		d.MessageID, d.Topic, d.Position, d.CorrelationID, d.TraceParent, d.Replays, d.Edits})
 }
 
 func letterIDs(ds []idem.DeadLetter) []string {
