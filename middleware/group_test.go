@@ -290,7 +290,7 @@ func TestBatchHandler(t *testing.T) {
 				if err := idem.Emit(ctx, idem.Event{Topic: "billed"}); err == nil && len(ms) > 1 {
 					t.Error("Emit took an event of nobody knows which message")
 				}
-				if err := idem.EmitFor(ctx, m.Info, idem.Event{Topic: "billed", Payload: m.Payload}); err != nil {
+				if err := idem.Emit(idem.ItemContext(ctx, m.Info), idem.Event{Topic: "billed", Payload: m.Payload}); err != nil {
 					t.Error(err)
 				}
 			}

@@ -14,8 +14,8 @@ import (
 // message, in their order. Then everything is rolled back, and it is called
 // again for those without an error, and for each of the others with that message
 // alone. So the error of a message may be reported in any transaction, but is
-// taken for its own only where it was by itself. Events are emitted with
-// [EmitFor]. There is at least one message; the slice is not used again.
+// taken for its own only where it was by itself. Events are emitted in an
+// [ItemContext]. There is at least one message; the slice is not used again.
 type BatchHandler[T any] interface {
 	HandleBatch(ctx context.Context, msgs []Message[T]) []error
 }
@@ -90,12 +90,13 @@ func runBatch[T any](ctx context.Context, h BatchHandler[T], items []batchItem) 
 	return errs
 }
 
-// EmitFor is [Emit] in a [BatchHandler]: it says which of the messages the
-// event comes from, and so what its default key and id are made of and which
-// headers it passes on. It works in any handler.
-func EmitFor(ctx context.Context, m Info, e Event) error {
-	if m.unit == nil || NativeTx(ctx) == nil {
-		return Bug(fmt.Errorf("idem: EmitFor to %q outside a unit of work: call it in HandleBatch, Handle or Apply", e.Topic))
+// ItemContext is ctx, in a [BatchHandler], with the unit of work of one message:
+// [Emit] with it says that the event comes from this message, and so what its
+// default key and id are made of and which headers it passes on. In other
+// handlers, and outside of a unit of work, it is ctx.
+func ItemContext(ctx context.Context, m Info) context.Context {
+	if m.unit == nil {
+		return ctx
 	}
-	return m.unit.emit(e)
+	return context.WithValue(ctx, unitKey{}, m.unit)
 }

@@ -74,12 +74,8 @@ func Emit(ctx context.Context, e Event) error {
 	case u == nil:
 		return Bug(fmt.Errorf("idem: Emit to %q outside a unit of work: call it in Handle or Apply", e.Topic))
 	case u.a == nil:
-		return Bug(fmt.Errorf("idem: Emit to %q in HandleBatch: say with EmitFor which message it comes from", e.Topic))
+		return Bug(fmt.Errorf("idem: Emit to %q in HandleBatch: take the context from ItemContext, which says what message the event comes from", e.Topic))
 	}
-	return u.emit(e)
-}
-
-func (u *unit) emit(e Event) error {
 	op := u.a.Consumer.Operation
 	topic := u.a.Consumer.engine.TopicPrefix + e.Topic
 	if e.Topic == "" || !validName(topic) {

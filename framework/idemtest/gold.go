@@ -36,6 +36,19 @@ func Gold[T, H any](t *testing.T, world func(*testing.T) *World, op idem.Operati
 	}})
 }
 
+// GoldBatch is [Gold] for a batch handler.
+func GoldBatch[T, H any](t *testing.T, world func(*testing.T) *World, op idem.Operation, fixture func(*testing.T, *World) Fixture[H], handler func(H) idem.BatchHandler[T]) {
+	t.Helper()
+	gold(t, subject{op: op, contract: contractOf[T](), open: func(t *testing.T) (*World, probes, register) {
+		t.Helper()
+		w := world(t)
+		f := fixture(t, w)
+		return w, f.probes(t), func(app *idem.App, op idem.Operation, s *stage) error {
+			return idem.RegisterBatch(app, op, idem.BatchHandler[T](watchedBatch[T]{handler(f.Handler), s}))
+		}
+	}})
+}
+
 // GoldExternal is [Gold] for an external handler: Call must not be made twice.
 // retry, panic and database let Apply fail, and retry also a call that has not
 // been made. One subtest more:

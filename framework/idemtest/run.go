@@ -2,6 +2,7 @@ package idemtest
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -90,6 +91,42 @@ type watched[T any] struct {
 // Handle implements [idem.Handler].
 func (w watched[T]) Handle(ctx context.Context, msg idem.Message[T]) error {
 	return w.s.run(ctx, handling, msg.Info, func(ctx context.Context) error { return w.h.Handle(ctx, msg) })
+}
+
+// watchedBatch is watched for a batch handler: it is a run for each message.
+type watchedBatch[T any] struct {
+	h idem.BatchHandler[T]
+	s *stage
+}
+
+// HandleBatch implements [idem.BatchHandler]. Where the stage has a fault, each
+// message is handled by itself: the fault befalls it, not the others.
+func (w watchedBatch[T]) HandleBatch(ctx context.Context, msgs []idem.Message[T]) []error {
+	if w.s.fault == nil {
+		return w.together(ctx, msgs, 0)
+	}
+	errs := make([]error, len(msgs))
+	for i := range msgs {
+		errs[i] = w.s.run(ctx, handling, msgs[i].Info, func(ctx context.Context) error {
+			return errors.Join(w.h.HandleBatch(ctx, msgs[i:i+1])...)
+		})
+	}
+	return errs
+}
+
+// together runs the messages from i on, each run within that of the one before.
+func (w watchedBatch[T]) together(ctx context.Context, msgs []idem.Message[T], i int) (results []error) {
+	if i == len(msgs) {
+		return w.h.HandleBatch(ctx, msgs)
+	}
+	_ = w.s.run(ctx, handling, msgs[i].Info, func(ctx context.Context) error {
+		results = w.together(ctx, msgs, i+1)
+		if len(results) == len(msgs) {
+			return results[i]
+		}
+		return nil
+	})
+	return results
 }
 
 // watchedExternal is watched for an external handler.

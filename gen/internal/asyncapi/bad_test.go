@@ -171,7 +171,6 @@ var badCases = []badCase{
 	{"backoff longer than the default end", []string{emit, emit + "      retry: {backoff: «{base: 1m}}\n"}, codes(diag.BadOption), "", ""},
 	{"factor", []string{emit, emit + "      retry: {backoff: {factor: «0.5}}\n"}, codes(diag.BadOption), "", ""},
 	{"onBug", []string{emit, emit + "      retry: {onBug: «stop}\n"}, codes(diag.BadOption), "", ""},
-	{"group", []string{emit, emit + "      transaction: «group\n"}, codes(diag.NoGroup), "", ""},
 	{"transaction", []string{emit, emit + "      transaction: «mine\n"}, codes(diag.BadOption), "", ""},
 	{"result is text", []string{emit, emit + "      transaction: external\n      result: «text\n"}, codes(diag.BadOption), "", ""},
 	{"result of an own transaction", []string{emit, emit + "      result: «{type: object}\n"}, codes(diag.ResultOfOwn), "", ""},

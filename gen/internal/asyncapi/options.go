@@ -61,12 +61,7 @@ func (l *loader) retry(n *source.Node, c *config) {
 }
 
 func (l *loader) transaction(n *source.Node, c *config) {
-	if n.Kind == source.String && n.Text == "group" {
-		l.problems.Addf(diag.NoGroup, n.Pos, "use own: one transaction for each message, or external",
-			"transaction group, one transaction for several messages, is not supported yet")
-		return
-	}
-	c.transaction = l.choice(n, "transaction", "own", "external")
+	c.transaction = l.choice(n, "transaction", model.Transactions()...)
 }
 
 func (l *loader) result(n *source.Node, c *config) {

@@ -139,6 +139,8 @@ func implement(t *testing.T, dir string) {
 			operation := operationOf(t, file, text, regexp.MustCompile(`var _ (\w+\.\w+) = `))
 			text = strings.ReplaceAll(text, "return result, idem.ErrNotImplemented",
 				`return result, record(ctx, h.db, "call", `+operation+`Operation(), msg.Payload, msg.Info)`)
+			text = strings.ReplaceAll(text, "errs[i] = idem.ErrNotImplemented",
+				`errs[i] = record(ctx, h.db, "done", `+operation+`Operation(), msgs[i].Payload, msgs[i].Info)`)
 			text = strings.ReplaceAll(text, "return idem.ErrNotImplemented",
 				`return record(ctx, h.db, "done", `+operation+`Operation(), msg.Payload, msg.Info)`)
 		case strings.HasSuffix(file, "_fixture_test.go"):

@@ -5,7 +5,6 @@ const (
 	UnknownOption   Code = "IDEM050"
 	BadOption       Code = "IDEM051"
 	BadDuration     Code = "IDEM052"
-	NoGroup         Code = "IDEM053"
 	NoKey           Code = "IDEM054"
 	BadExpression   Code = "IDEM055"
 	KeyAbsent       Code = "IDEM056"
@@ -31,7 +30,6 @@ var idempotencyCodes = []Info{
 	{UnknownOption, "x-idempotency has a field that idemgen does not know"},
 	{BadOption, "a field of x-idempotency has a value that does not fit"},
 	{BadDuration, "a duration is not one"},
-	{NoGroup, "transaction group is not supported"},
 	{NoKey, "an operation has no idempotency key"},
 	{BadExpression, "an expression does not point into a message"},
 	{KeyAbsent, "a key points to a value that the schema does not declare"},

@@ -59,7 +59,7 @@ func (r *paramReader) set(p param) {
 	case "onBug":
 		r.choice(p, &op.Retry.OnBug, "pause", "deadletter")
 	case "transaction":
-		r.choice(p, &op.Transaction, "own", "external")
+		r.choice(p, &op.Transaction, model.Transactions()...)
 	case "result":
 		if d := r.typeNamed(p); d != nil {
 			op.Result, _ = r.payload(d, "a result")
@@ -112,8 +112,6 @@ func (r *paramReader) choice(p param, to *string, of ...string) {
 	switch {
 	case slices.Contains(of, p.value):
 		*to = p.value
-	case p.name == "transaction" && p.value == "group":
-		r.bad(p, "use own or external", "transaction group is not supported yet")
 	default:
 		r.bad(p, diag.Suggest(p.value, of), "%s must be %s, is %q", p.name, strings.Join(of, " or "), p.value)
 	}

@@ -122,7 +122,7 @@ var badOptions = []string{
 	`{retry: 3}`, `{retry: {max: 3}}`, `{retry: {maxAttempts: 0}}`, `{retry: {maxAttempts: three}}`, `{retry: {quick: -1}}`, `{retry: {backoff: 200ms}}`,
 	`{retry: {backoff: 200ms-30s}}`, `{retry: {backoff: 200..300}}`, `{retry: {backoff: 0s..1s}}`, `{retry: {backoff: 5}}`,
 	`{retry: {backoff: {from: 1s}}}`, `{retry: {backoff: {factor: 0.5}}}`, `{retry: {backoff: {base: 1}}}`, `{retry: {timeout: 30}}`, `{retry: {onBug: ignore}}`,
-	`{transaction: group}`, `{transaction: none}`, `{result: text}`, `{result: [a]}`,
+	`{transaction: shared}`, `{transaction: none}`, `{result: text}`, `{result: [a]}`,
 	`{ordering: partition}`, `{ordering: id}`, `{ordering: true}`, `{ordering: $message.payload#}`,
 	`{deadLetter: a b}`, `{deadLetter: '-'}`, `{deadLetter: {channel: x}}`, `{deadLetter: false}`,
 	`{concurrency: 0}`, `{concurrency: 1.5}`, `{concurrency: '8'}`, `{ratePerSecond: 0}`, `{ratePerSecond: -1}`, `{ratePerSecond: 10/s}`,

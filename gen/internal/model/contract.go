@@ -52,7 +52,7 @@ type Operation struct {
 	// library's default.
 	Retention time.Duration
 	Retry     Retry
-	// Transaction is own or external.
+	// Transaction is one of [Transactions].
 	Transaction string
 	// Result is what an external call returns; nil is raw JSON.
 	Result *Type
@@ -171,3 +171,9 @@ type Example struct {
 	Payload []byte
 	Headers map[string]string
 }
+
+// Transactions are the ways in which effects and keys share transactions: own
+// (one for each message), group (messages that are in flight together share one),
+// batch (and the handler gets them together) and external (a call outside the
+// database, in three steps).
+func Transactions() []string { return []string{"own", "group", "batch", "external"} }

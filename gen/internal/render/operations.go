@@ -27,6 +27,20 @@ type operation struct {
 // External reports whether the effect is outside the database.
 func (o *operation) External() bool { return o.Transaction == "external" }
 
+// Batch reports whether the handler gets several messages at once.
+func (o *operation) Batch() bool { return o.Transaction == "batch" }
+
+// Kind ends the names of what the library has for this kind of handler.
+func (o *operation) Kind() string {
+	switch {
+	case o.External():
+		return "External"
+	case o.Batch():
+		return "Batch"
+	}
+	return ""
+}
+
 // Doc are the paragraphs of the comment.
 func (o *operation) Doc() []string {
 	names := make([]string, len(o.Messages))
@@ -113,6 +127,7 @@ func spec(op *model.Operation, previous []Recipe) []string {
 	add(op.OnConflict == "discard", "OnKeyReuse: idem.ReuseDiscards")
 	add(op.Fingerprint.None, "Fingerprint: idem.Fingerprint{None: true}")
 	add(len(op.Fingerprint.Pointers) > 0, "Fingerprint: idem.Fingerprint{Pointers: "+stringList(op.Fingerprint.Pointers)+"}")
+	add(op.Transaction == "group", "Transaction: idem.TransactionGroup")
 	add(op.Transaction == "external", "Transaction: idem.TransactionExternal")
 	add(op.Unordered, "Unordered: true")
 	p := policy(op.Retry)
