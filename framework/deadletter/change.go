@@ -30,7 +30,7 @@ type Change struct {
 // version of the contract. It must not keep or change what it is given.
 type Upcaster func(ctx context.Context, d idem.DeadLetter) (payload []byte, err error)
 
-// ErrChange: the change does not fit the dead letter, or is none.
+// ErrChange says that the change does not fit the dead letter, or is none.
 var ErrChange = errors.New("deadletter: change cannot be applied")
 
 // Edit is what a change does to one dead letter.

@@ -144,7 +144,7 @@ func (g *grouper) runAlone(m *member) error {
 		return storeError("wait for a transaction", errors.Join(m.ctx.Err(), context.Cause(m.ctx)))
 	}
 	begun := time.Now()
-	err := error(errTurnFailed)
+	err := errTurnFailed // until it is known better
 	defer func() { // also after a panic
 		switch {
 		case err == nil && time.Since(begun) < g.c.Group.Budget/8:

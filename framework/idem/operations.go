@@ -60,7 +60,7 @@ const MaxSightings = 32
 // PresenceKept is how long an instance that fell silent is still shown.
 const PresenceKept = 7 * 24 * time.Hour
 
-// ErrJobMoved: somebody else has worked on the job meanwhile.
+// ErrJobMoved says that somebody else has worked on the job meanwhile.
 var ErrJobMoved = errors.New("idem: job was continued by somebody else")
 
 // AuditEntry is one thing that somebody did.
