@@ -113,7 +113,7 @@ func (p *project) files(s *settings.Settings, c *model.Contract, operations map[
 	}
 	for id, o := range operations {
 		for _, r := range o.Lookups() {
-			to.Previous[id] = append(to.Previous[id], render.Recipe{Parts: r.Parts(), Version: r.Version})
+			to.Previous[id] = append(to.Previous[id], render.Recipe{Parts: r.Parts(), Version: r.Version, Fingerprint: r.ModelFingerprint()})
 		}
 	}
 	rendered, err := render.Files(c, to)

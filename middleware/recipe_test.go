@@ -71,6 +71,38 @@ func TestNewRecipeKnowsWhatTheOldOneProcessed(t *testing.T) {
 	}
 }
 
+// What counts as the same content may change with the recipe: each record is
+// compared as it was made, by the new program and by the old one that comes back.
+func TestNewRecipeWithAnotherFingerprint(t *testing.T) {
+	whole, total, none := idem.Fingerprint{}, idem.Fingerprint{Pointers: []string{"/total"}}, idem.Fingerprint{None: true}
+	for name, tc := range map[string]struct{ was, is idem.Fingerprint }{
+		"whole, then pointers": {whole, total}, "pointers, then whole": {total, whole},
+		"none, then pointers": {none, total}, "pointers, then none": {total, none},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, benchOptions{}, func(b *bench) {
+				before := idem.Operation{Key: recipe1, Fingerprint: tc.was}
+				b.deploy(benchOptions{}, before, takeEffect)
+				b.publish(order{ID: "1", Total: 10})
+				b.settle(time.Second)
+				after := idem.Operation{Key: recipe2, Fingerprint: tc.is}
+				after.Key.Previous = []idem.KeyRecipe{{Parts: recipe1.Parts, Fingerprint: &tc.was}}
+				b.deploy(benchOptions{}, after, takeEffect)
+				b.publish(order{ID: "1", Total: 10}, order{ID: "2", Total: 10}, order{ID: "2", Total: 10})
+				b.settle(time.Second)
+				b.deploy(benchOptions{}, before, takeEffect)
+				b.publish(order{ID: "1", Total: 10}, order{ID: "2", Total: 10})
+				b.settle(time.Second)
+				b.wantEffects(map[string]int64{"1 10": 1, "2 10": 1})
+				if n := b.count(idem.Duplicate); n != 4 {
+					t.Errorf("%d duplicates, want 4", n)
+				}
+				b.wantDead()
+			})
+		})
+	}
+}
+
 // In a rolling deployment the old program gets what the new one has begun, and
 // back.
 func TestOldProgramKnowsWhatTheNewOneDid(t *testing.T) {

@@ -51,12 +51,20 @@ type Attempt struct {
 	reason   string // dead-letter reason that goes with an error found before the handler ran
 	doc      *jsonDoc
 
-	keys []string // all keys of the message: the one it came back with, then those of the recipes, newest first
+	keys []messageKey // the one it came back with, then those of the recipes, newest first
 
 	token     string // of this attempt's claim
 	void      string // token of a shared transaction that did not run it, whatever the record says
 	result    []byte // what an external call returned, until Apply has committed
 	unsettled bool   // an external call began and its outcome is unknown
+}
+
+// messageKey is one of the keys that a message has.
+type messageKey struct {
+	text string
+	// fingerprint of the content as whoever goes by this key takes it.
+	fingerprint string
+	recipe      *Fingerprint // nil: the operation's
 }
 
 type attemptKey struct{}
@@ -135,17 +143,37 @@ func (a *Attempt) read() {
 	if a.readErr != nil {
 		return
 	}
-	fingerprint, err := op.Fingerprint.of(a.payload, a.doc)
-	if !a.edited {
-		a.Fingerprint = fingerprint
-	}
-	if err == nil {
+	if a.edited { // it stays the message that it was
+		for i := range a.keys {
+			a.keys[i].fingerprint = a.Fingerprint
+		}
+		_, err := op.Fingerprint.of(a.payload, a.doc)
+		a.undecodable(err)
 		return
 	}
-	a.readErr, a.reason = Invalid(err), ReasonUndecodable
-	if !a.edited {
+	var err error
+	a.Fingerprint, err = a.fingerprint(op.Fingerprint)
+	a.undecodable(err)
+	for i := range a.keys {
+		k := &a.keys[i]
+		if k.fingerprint = a.Fingerprint; k.recipe != nil {
+			k.fingerprint, _ = a.fingerprint(*k.recipe) // what an older program could not read matters no more
+		}
+	}
+}
+
+func (a *Attempt) fingerprint(f Fingerprint) (string, error) {
+	text, err := f.of(a.payload, a.doc)
+	if err != nil {
 		// Never "", which would pass for any other message with this key.
-		a.Fingerprint = "raw:" + deriveID(string(a.payload))
+		return "raw:" + deriveID(string(a.payload)), err
+	}
+	return text, nil
+}
+
+func (a *Attempt) undecodable(err error) {
+	if err != nil {
+		a.readErr, a.reason = Invalid(err), ReasonUndecodable
 	}
 }
 
@@ -155,7 +183,7 @@ func (a *Attempt) readKeys() {
 	current := a.Consumer.Operation.Key
 	cameBack := a.Key != ""
 	if cameBack {
-		a.keys = append(a.keys, a.Key)
+		a.keys = append(a.keys, messageKey{text: a.Key})
 	}
 	for i, recipe := range append([]KeyRecipe{current}, current.Previous...) {
 		key, err := recipe.extract(a.envelope.Headers, a.doc)
@@ -167,11 +195,17 @@ func (a *Attempt) readKeys() {
 		} else if err != nil && !errors.Is(err, errNotJSON) {
 			key = a.derivedKey(recipe.Version)
 		}
-		if key != "" && !slices.Contains(a.keys, key) {
-			a.keys = append(a.keys, key)
+		if key == "" {
+			continue
+		}
+		found := messageKey{text: key, recipe: recipe.Fingerprint}
+		if n := slices.IndexFunc(a.keys, func(k messageKey) bool { return k.text == key }); n >= 0 {
+			a.keys[n] = found
+		} else {
+			a.keys = append(a.keys, found)
 		}
 	}
-	a.Key = a.keys[0]
+	a.Key = a.keys[0].text
 }
 
 // derivedMark tells derived keys from composite ones of the producer.
@@ -217,9 +251,9 @@ func (a *Attempt) info(u *unit) Info {
 }
 
 // claim names the attempt's record of one of its keys.
-func (a *Attempt) claim(key, token string) Claim {
+func (a *Attempt) claim(key messageKey, token string) Claim {
 	return Claim{
-		Consumer: a.Consumer.Name, Key: key, Fingerprint: a.Fingerprint, Token: token,
+		Consumer: a.Consumer.Name, Key: key.text, Fingerprint: key.fingerprint, Token: token,
 		MessageID: bounded(a.MessageID, maxRecordID), Source: a.source(), Retention: a.Consumer.Retention,
 	}
 }

@@ -24,8 +24,6 @@ const (
 // causeOf tells from the record of a completed key why this delivery came.
 func (a *Attempt) causeOf(rec Record) Cause {
 	switch {
-	case rec.Status != StatusNew && !a.recognises(rec):
-		return CauseKeyReuse
 	case a.replays > 0:
 		return CauseReplay
 	case a.Position == "" && a.MessageID != "" && rec.MessageID == bounded(a.MessageID, maxRecordID):

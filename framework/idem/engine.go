@@ -141,7 +141,7 @@ func (c *Consumer) processOwn(ctx context.Context, a *Attempt) error {
 		if err != nil {
 			return storeError("claim", err)
 		}
-		if err := a.admit(h.Record); err != nil {
+		if err := a.admit(h); err != nil {
 			return err
 		}
 		a.Reached(ctx, StepClaimed)
@@ -203,9 +203,10 @@ func refusedByDatabase(err error) bool {
 }
 
 // admit decides from the record whether the handler may run.
-func (a *Attempt) admit(rec Record) error {
+func (a *Attempt) admit(h *held) error {
+	rec := h.Record
 	a.Cause = ""
-	if rec.Status != StatusNew && !a.recognises(rec) {
+	if h.reused {
 		a.Cause = CauseKeyReuse
 		return a.keyReuse()
 	}
@@ -305,7 +306,7 @@ func (c *Consumer) resolve(ctx context.Context, a *Attempt, token string, cause 
 	switch {
 	case now.Status == StatusDone && now.Token == token:
 		return nil
-	case now.Status == StatusDone && a.recognises(now.Record):
+	case now.Status == StatusDone && !now.reused:
 		a.Cause = a.causeOf(now.Record)
 		return errDuplicate
 	default:

@@ -54,7 +54,7 @@ func (c *Consumer) begin(ctx context.Context, a *Attempt, token string) (Record,
 			return storeError("claim", err)
 		}
 		rec = h.Record
-		if err := a.admit(rec); err != nil {
+		if err := a.admit(h); err != nil {
 			return err
 		}
 		if rec.Status == StatusStarted && rec.LeaseLeft > 0 {

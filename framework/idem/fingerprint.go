@@ -15,15 +15,15 @@ import (
 // the values that matter in Pointers.
 //
 // Changing it makes a redelivery of a message processed before look like a
-// reused key, for as long as that key is retained; raise [KeyRecipe.Version]
-// with it when that matters.
+// reused key, for as long as that key is retained. Raise [KeyRecipe.Version]
+// with it, and say in [KeyRecipe.Previous] what it was.
 type Fingerprint struct {
 	// None switches the comparison off.
 	None bool
 	// Pointers restricts it to the values at these JSON pointers, in any
 	// order; "" is the whole document. White space and the order of members
-	// do not matter. Numbers are compared as they are written and, as in keys,
-	// are equal to strings of the same text. A value that is absent differs
+	// do not matter. Numbers are compared by value, as in keys: 10 and 10.0 are
+	// equal, and so are 10 and "10". A value that is absent differs
 	// from one that is null.
 	Pointers []string
 }

@@ -145,7 +145,7 @@ func (g *grouper) runAlone(m *member) error {
 	}
 	begun := time.Now()
 	err := errTurnFailed // until it is known better
-	defer func() { // also after a panic
+	defer func() {       // also after a panic
 		switch {
 		case err == nil && time.Since(begun) < g.c.Group.Budget/8:
 			g.grow()
@@ -238,7 +238,7 @@ func (g *grouper) release(ms ...*member) {
 	defer g.mu.Unlock()
 	for _, m := range ms {
 		for _, key := range m.a.keys {
-			delete(g.taken, key)
+			delete(g.taken, key.text)
 		}
 	}
 	g.start()
@@ -285,14 +285,14 @@ func (g *grouper) ready() []*member {
 		if len(ms) == g.limit {
 			break
 		}
-		if slices.ContainsFunc(m.a.keys, func(key string) bool { return g.taken[key] || own[key] }) {
+		if slices.ContainsFunc(m.a.keys, func(key messageKey) bool { return g.taken[key.text] || own[key.text] }) {
 			continue
 		}
 		if own == nil {
 			own = make(map[string]bool, min(g.limit, len(g.waiting)))
 		}
 		for _, key := range m.a.keys {
-			own[key] = true
+			own[key.text] = true
 		}
 		ms = append(ms, m)
 	}
@@ -310,7 +310,7 @@ func (g *grouper) take(ms []*member) {
 	})
 	for _, m := range ms {
 		for _, key := range m.a.keys {
-			g.taken[key] = true
+			g.taken[key.text] = true
 		}
 	}
 }

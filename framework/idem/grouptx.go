@@ -65,7 +65,7 @@ func (t *groupTx) admit() {
 	ms := t.open
 	t.open = nil
 	for _, m := range ms {
-		if err := m.a.admit(m.held.Record); err != nil {
+		if err := m.a.admit(m.held); err != nil {
 			t.g.settle([]*member{m}, order{err: err})
 			continue
 		}

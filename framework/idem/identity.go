@@ -20,6 +20,7 @@ const aliasMark = "alias:"
 // them. The embedded record is what they say together; its token is bare.
 type held struct {
 	Record
+	reused  bool // the key is another message's
 	tx      Tx
 	attempt *Attempt
 	token   string   // of this attempt, bare
@@ -89,8 +90,8 @@ func claimAll(ctx context.Context, tx Tx, hs []*held) error {
 // decide finds the key to go by, and what the records say together.
 func (h *held) decide() {
 	token, main := h.token, h.main()
-	h.attempt.Key = h.attempt.keys[main]
-	h.Record = h.records[main]
+	h.attempt.Key, h.attempt.Fingerprint = h.attempt.keys[main].text, h.attempt.keys[main].fingerprint
+	h.Record, h.reused = h.records[main], h.records[main].Status != StatusNew && !h.counts(main)
 	for i, rec := range h.records {
 		h.claims[i].Token = aliasMark + token
 		if !h.counts(i) {
@@ -106,7 +107,7 @@ func (h *held) decide() {
 	h.claims[main].Token = token
 	for i, rec := range h.records { // nothing undoes this one
 		if rec.Status == StatusDone && h.counts(i) {
-			h.Record = rec
+			h.Record, h.reused = rec, false
 			break
 		}
 	}
@@ -138,7 +139,8 @@ func (h *held) main() int {
 // counts reports whether record i was written for this message. The record of a
 // coarser recipe may be another message's.
 func (h *held) counts(i int) bool {
-	return h.records[i].Status != StatusNew && h.attempt.recognises(h.records[i])
+	rec, own := h.records[i], h.claims[i].Fingerprint
+	return rec.Status != StatusNew && (rec.Fingerprint == "" || own == "" || h.attempt.hasFingerprint(rec.Fingerprint))
 }
 
 // owned reports whether record i was written by somebody for whom the message
@@ -159,9 +161,9 @@ func (h *held) save(ctx context.Context, up Update) error {
 	return nil
 }
 
-// recognises reports whether a record's content is this message's.
-func (a *Attempt) recognises(rec Record) bool {
-	return rec.Fingerprint == "" || a.Fingerprint == "" || rec.Fingerprint == a.Fingerprint
+// hasFingerprint reports whether the message has that of one of its recipes.
+func (a *Attempt) hasFingerprint(text string) bool {
+	return slices.ContainsFunc(a.keys, func(k messageKey) bool { return k.fingerprint == text })
 }
 
 func (r Record) alias() bool { return strings.HasPrefix(r.Token, aliasMark) }

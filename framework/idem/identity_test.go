@@ -29,7 +29,10 @@ func (c *claims) ClaimAll(ctx context.Context, cs []Claim) ([]Record, error) {
 func TestKeysAreClaimedInOneOrder(t *testing.T) {
 	for _, keys := range [][]string{{"b", "a", "c"}, {"c", "b", "a"}, {"b", "c"}} {
 		tx := &claims{}
-		a := &Attempt{Consumer: &Consumer{}, keys: keys}
+		a := &Attempt{Consumer: &Consumer{}}
+		for _, key := range keys {
+			a.keys = append(a.keys, messageKey{text: key})
+		}
 		if _, err := a.hold(t.Context(), tx, "t"); err != nil {
 			t.Fatal(err)
 		}

@@ -124,7 +124,7 @@ func (c *jsonCursor) scalar() (string, jsonKind) {
 	case 't', 'f':
 		return string(c.bare()), kindBool
 	default:
-		return string(c.bare()), kindNumber
+		return numberText(c.bare()), kindNumber
 	}
 }
 

@@ -70,8 +70,8 @@ func (k jsonKind) String() string {
 // scalar reports whether values of the kind have a text.
 func (k jsonKind) scalar() bool { return k == kindBool || k == kindNumber || k == kindString }
 
-// lookup returns the value at a JSON pointer: a string decoded, a number or
-// boolean as it is written, "" for every other kind. In a payload that is not
+// lookup returns the value at a JSON pointer: a string decoded, a number as
+// numberText writes it, a boolean as it is, "" for every other kind. In a payload that is not
 // JSON everything is absent.
 func (d *jsonDoc) lookup(pointer string) (text string, kind jsonKind) {
 	c, ok := d.seek(pointer)

@@ -49,7 +49,7 @@ func compareStd(t *testing.T, doc *jsonDoc, pointer string, value any) {
 	case bool:
 		wantText, wantKind = strconv.FormatBool(v), kindBool
 	case json.Number:
-		wantText, wantKind = string(v), kindNumber
+		wantText, wantKind = numberText([]byte(v)), kindNumber
 	case string:
 		wantText, wantKind = v, kindString
 	case []any:

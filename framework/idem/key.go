@@ -37,10 +37,13 @@ type KeyRecipe struct {
 	//
 	// A record found under an older key counts only if its fingerprint is the
 	// message's, so messages that a coarser recipe took for the same are told
-	// apart. Hence leave [Operation.Fingerprint] as it is while there are
-	// previous recipes; with Fingerprint.None the key alone counts. Messages that
-	// share an older key wait for each other while they are processed.
+	// apart; with Fingerprint.None the key alone counts. Messages that share an
+	// older key wait for each other while they are processed.
 	Previous []KeyRecipe
+	// Fingerprint of a recipe in Previous is what [Operation.Fingerprint] was
+	// while that recipe was in use, for the records written then. Nil: the same
+	// as now. It must be nil in the recipe of the operation itself.
+	Fingerprint *Fingerprint
 }
 
 // KeyPart is one source of a key: a header or a JSON pointer (RFC 6901) into
@@ -48,10 +51,10 @@ type KeyRecipe struct {
 //
 // Header names are matched exactly; of a repeated header or member the last
 // counts. Text is compared byte by
-// byte: nothing is trimmed, folded or normalised. A number counts as it is
-// written, so 1 and 1.0 differ and no digit of a large one is lost; the number
-// 1 and the string "1" are the same key, because producers disagree about the
-// quotes.
+// byte: nothing is trimmed, folded or normalised. A number counts by its
+// value, whatever library has written it: 1, 1.0 and 1e0 are one key, and no
+// digit of a large one is lost. The number 1 and the string "1" are the same
+// key, because producers disagree about the quotes.
 //
 // A part that is absent, null, an object or an array, or whose text is empty
 // or shows nothing (white space, invisible characters, zero bytes) makes the
@@ -85,6 +88,11 @@ func (r KeyRecipe) Validate() error {
 		field := fmt.Sprintf("previous[%d]", i)
 		if err := p.Validate(); err != nil {
 			e = append(e, fmt.Errorf("%s: %w", field, err))
+		}
+		if p.Fingerprint != nil {
+			if err := p.Fingerprint.Validate(); err != nil {
+				e = append(e, fmt.Errorf("%s.fingerprint: %w", field, err))
+			}
 		}
 		e.check(len(p.Previous) == 0, field+".previous", "must be empty: list every recipe in one list")
 		e.check(p.version() < last, field+".version", "must be below that of the recipe before it, which is %d, is %d: newest first", last, p.version())

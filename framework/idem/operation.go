@@ -151,6 +151,7 @@ func (o Operation) Validate() error {
 	if err := o.Key.Validate(); err != nil {
 		e = append(e, fmt.Errorf("key: %w", err))
 	}
+	e.check(o.Key.Fingerprint == nil, "key.fingerprint", "must be nil, it is for previous recipes: set Fingerprint of the operation")
 	switch o.OnMissingKey {
 	case MissingDeadLetters, MissingFails, MissingDerives:
 	default:

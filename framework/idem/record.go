@@ -57,7 +57,7 @@ func (c *Consumer) record(ctx context.Context, a *Attempt, o Outcome, cause erro
 		if err := a.notTakenOver(h.Record); err != nil {
 			return err
 		}
-		switch err := a.admit(h.Record); {
+		switch err := a.admit(h); {
 		case errors.Is(err, errDuplicate):
 			result = Outcome{Kind: Duplicate}
 			return errRollback // as nothing is to be written, the claims must leave nothing

@@ -101,7 +101,7 @@ func (l *loader) receive(o *operation) (*model.Operation, *config) {
 	out := &model.Operation{
 		ID: o.id, GoName: l.types.Name(o.id), Topic: o.channel.address, Messages: models(o.messages),
 		Summary: cmp.Or(l.text(o.all, "summary"), l.text(o.all, "title")), Description: l.text(o.all, "description"),
-		Scope: cmp.Or(c.scope, o.id), KeyVersion: max(c.keyVersion, 1),
+		Scope: cmp.Or(c.scope, o.id), ScopeWritten: c.scope != "", KeyVersion: max(c.keyVersion, 1),
 		OnMissingKey: cmp.Or(c.onMissingKey, "deadletter"), OnConflict: cmp.Or(c.onConflict, "deadletter"),
 		Fingerprint: model.Fingerprint{None: c.noFingerprint},
 		Retention:   c.ttl, Retry: c.retry.Retry, Transaction: cmp.Or(c.transaction, "own"),

@@ -93,7 +93,7 @@ func TestContract(t *testing.T) {
 	want := &model.Contract{
 		Title: "Pedidos", Version: "1.0.0", Source: "asyncapi.yaml",
 		Operations: []*model.Operation{{
-			ID: "faturar", GoName: "Faturar", Summary: "Emite a fatura.", Description: "Uma por pedido.", Scope: "faturamento", Topic: "pedidos.v1",
+			ID: "faturar", GoName: "Faturar", Summary: "Emite a fatura.", Description: "Uma por pedido.", Scope: "faturamento", ScopeWritten: true, Topic: "pedidos.v1",
 			Messages: []*model.Message{criado},
 			Key:      []model.KeyPart{{Pointer: "/pedidoId"}}, KeyVersion: 3, OnMissingKey: "derive",
 			Fingerprint: model.Fingerprint{Pointers: []string{"/cliente", "/cupom"}}, OnConflict: "discard", Retention: 36 * time.Hour,

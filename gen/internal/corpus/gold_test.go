@@ -23,7 +23,6 @@ func TestGold(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a program for each contract")
 	}
-	t.Setenv("GOPROXY", "off")
 	t.Setenv("GOFLAGS", "-trimpath") // else the build cache would not know the temporary folder again
 	dir := t.TempDir()
 	var wired []string

@@ -13,6 +13,7 @@ const (
 	UserSyntax     Code = "IDEM128"
 	Leftover       Code = "IDEM129"
 	ScopeLeft      Code = "IDEM130"
+	Renamed        Code = "IDEM132"
 )
 
 var treeCodes = []Info{
@@ -27,4 +28,5 @@ var treeCodes = []Info{
 	{UserSyntax, "a file of the user is not Go"},
 	{Leftover, "a file is about something that is no longer in the contract"},
 	{ScopeLeft, "an operation's scope changed, and keys under the old one are not looked up"},
+	{Renamed, "an operation came and another went, and nothing says whether they are one"},
 }

@@ -160,7 +160,7 @@ func keyExpression(k model.KeyPart) string {
 // receive writes what differs from the defaults.
 func (e *exporter) receive(op *model.Operation) object {
 	x := object{}
-	if op.Scope != op.ID {
+	if op.ScopeWritten {
 		x.with("scope", op.Scope)
 	}
 	var key list

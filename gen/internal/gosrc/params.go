@@ -32,6 +32,7 @@ func (r *paramReader) set(p param) {
 	case "description":
 		op.Description = p.value
 	case "scope":
+		op.ScopeWritten = true
 		r.name(p, &op.Scope)
 	case "keyVersion":
 		r.count(p, 1, &op.KeyVersion)

@@ -24,7 +24,7 @@ func (l *Lock) Advance(ops []*model.Operation, problems, warnings *diag.List) ma
 		out[op.ID] = a.operation(op)
 	}
 	for _, op := range ops {
-		a.warnOfRenaming(op, out[op.ID].Recipe)
+		a.refuseRenaming(op)
 	}
 	for id, o := range l.Operations {
 		if a.live[id] == nil && !a.renamed[id] {
@@ -63,20 +63,22 @@ func (a *advance) operation(op *model.Operation) Operation {
 	return next
 }
 
-// warnOfRenaming tells of a new operation that may be one that has just gone,
+// refuseRenaming reports a new operation that may be one that has just gone,
 // under another name: its scope went with the name unless it was written down.
-func (a *advance) warnOfRenaming(op *model.Operation, next Recipe) {
-	if _, known := a.old[op.ID]; known || op.Scope != op.ID {
+func (a *advance) refuseRenaming(op *model.Operation) {
+	if _, known := a.old[op.ID]; known || op.ScopeWritten {
 		return
 	}
 	for _, id := range slices.Sorted(maps.Keys(a.old)) {
 		was := a.old[id]
-		if was.Retired || a.live[id] != nil || a.renamed[id] || !slices.Equal(was.Key, next.Key) {
+		if was.Retired || a.live[id] != nil || a.renamed[id] {
 			continue
 		}
-		a.warnings.Addf(diag.ScopeLeft, op.Pos, fmt.Sprintf("if it is the same operation, write scope: %s in its x-idempotency", was.Scope),
-			"operation %s is new and %s, with the same key, has gone: if it was renamed, what was processed under scope %q is forgotten and its duplicates are processed again",
+		a.problems.Addf(diag.Renamed, op.Pos,
+			fmt.Sprintf("write scope: %s in its x-idempotency if it is the same operation, scope: %s if it is another one", was.Scope, op.Scope),
+			"operation %s is new and %s has gone: if it was renamed, what was processed under scope %q would be forgotten and its duplicates processed again",
 			op.ID, id, was.Scope)
+		return
 	}
 }
 
@@ -122,13 +124,17 @@ func (a *advance) compare(op *model.Operation, next, was Recipe) {
 			"operation %s: keyVersion went down from %d to %d: keys stored under version %[2]d would not be found, and their duplicates processed again",
 			op.ID, was.Version, next.Version)
 	default:
+		lost := "what was processed under the old one would not be found, and its duplicates processed again"
 		fix := fmt.Sprintf("raise keyVersion to %d: both recipes are then looked up; or take the change back", was.Version+1)
-		if was.Scope != next.Scope {
+		switch {
+		case was.Scope != next.Scope:
 			fix = fmt.Sprintf("write scope: %s, or raise keyVersion to %d to give the old records up", was.Scope, was.Version+1)
+		case slices.Equal(was.Key, next.Key):
+			lost = "duplicates of what was processed under the old one would be taken for other messages with a reused key"
 		}
 		a.problems.Addf(diag.RecipeChanged, keyPos(op), fix,
-			"operation %s: the key recipe changed under keyVersion %d: it was %s and is now %s: what was processed under the old one would not be found, and its duplicates processed again",
-			op.ID, was.Version, was, next)
+			"operation %s: the key recipe changed under keyVersion %d: it was %s and is now %s: %s",
+			op.ID, was.Version, was, next, lost)
 	}
 }
 

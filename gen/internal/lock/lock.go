@@ -43,11 +43,14 @@ type Operation struct {
 	Retired bool
 }
 
-// Recipe is what the records of an operation are stored under.
+// Recipe is what the records of an operation are stored under, and how they
+// tell whether a message is the one that they are of.
 type Recipe struct {
 	Scope   string
 	Key     []string // $message.header#/name or $message.payload#/pointer
 	Version int
+	// Fingerprint has JSON pointers, or is "none"; nil is the whole payload.
+	Fingerprint []string
 }
 
 // RecipeOf returns the recipe that the contract has for an operation.
@@ -60,10 +63,19 @@ func RecipeOf(o *model.Operation) Recipe {
 			r.Key = append(r.Key, payloadPrefix+part.Pointer)
 		}
 	}
+	for _, pointer := range o.Fingerprint.Pointers {
+		r.Fingerprint = append(r.Fingerprint, payloadPrefix+pointer)
+	}
+	slices.Sort(r.Fingerprint) // their order means nothing
+	r.Fingerprint = slices.Compact(r.Fingerprint)
+	if o.Fingerprint.None {
+		r.Fingerprint = []string{noFingerprint}
+	}
 	return r
 }
 
 const (
+	noFingerprint = "none"
 	headerPrefix  = "$message.header#/"
 	payloadPrefix = "$message.payload#"
 )
@@ -81,18 +93,43 @@ func (r Recipe) Parts() []model.KeyPart {
 	return parts
 }
 
-// same reports whether records stored under one are found under the other.
+// ModelFingerprint returns the fingerprint as the model has it.
+func (r Recipe) ModelFingerprint() model.Fingerprint {
+	if slices.Equal(r.Fingerprint, []string{noFingerprint}) {
+		return model.Fingerprint{None: true}
+	}
+	var f model.Fingerprint
+	for _, text := range r.Fingerprint {
+		f.Pointers = append(f.Pointers, strings.TrimPrefix(text, payloadPrefix))
+	}
+	return f
+}
+
+// same reports whether records stored under one are found under the other, and
+// recognised.
 func (r Recipe) same(other Recipe) bool {
-	return r.Scope == other.Scope && r.Version == other.Version && slices.Equal(r.Key, other.Key)
+	return r.Scope == other.Scope && r.Version == other.Version && slices.Equal(r.Key, other.Key) && slices.Equal(r.Fingerprint, other.Fingerprint)
 }
 
 func (r Recipe) String() string {
-	return "scope " + r.Scope + ", key [" + strings.Join(r.Key, ", ") + "]"
+	text := "scope " + r.Scope + ", key [" + strings.Join(r.Key, ", ") + "], fingerprint "
+	switch {
+	case len(r.Fingerprint) == 0:
+		return text + "payload"
+	case r.ModelFingerprint().None:
+		return text + noFingerprint
+	default:
+		return text + "[" + strings.Join(r.Fingerprint, ", ") + "]"
+	}
 }
 
 // Hash is the recipe in short.
 func (r Recipe) Hash() string {
-	text, err := json.Marshal([]any{r.Scope, r.Key, r.Version})
+	parts := []any{r.Scope, r.Key, r.Version}
+	if len(r.Fingerprint) > 0 {
+		parts = append(parts, r.Fingerprint)
+	}
+	text, err := json.Marshal(parts)
 	if err != nil {
 		panic(err) // strings and an int
 	}
@@ -148,6 +185,12 @@ func (l *Lock) Bytes() []byte {
 func writeRecipe(b *strings.Builder, indent string, r Recipe) {
 	b.WriteString(indent + "scope: " + scalar(r.Scope) + "\n" + indent + "key:\n")
 	for _, part := range r.Key {
+		b.WriteString(indent + "  - " + scalar(part) + "\n")
+	}
+	if len(r.Fingerprint) > 0 {
+		b.WriteString(indent + "fingerprint:\n")
+	}
+	for _, part := range r.Fingerprint {
 		b.WriteString(indent + "  - " + scalar(part) + "\n")
 	}
 	b.WriteString(indent + "keyVersion: " + strconv.Itoa(r.Version) + "\n")

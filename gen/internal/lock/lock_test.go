@@ -36,10 +36,13 @@ func strs(l *diag.List) (out []string) {
 var full = &Lock{
 	Operations: map[string]Operation{
 		"faturar": {
-			Recipe:   Recipe{Scope: "faturar", Key: []string{"$message.payload#/pedidoId"}, Version: 2},
-			Previous: []Recipe{{Scope: "faturar", Key: []string{"$message.header#/a~1b", "$message.payload#/x"}, Version: 1}},
+			Recipe: Recipe{Scope: "faturar", Key: []string{"$message.payload#/pedidoId"}, Version: 2},
+			Previous: []Recipe{{
+				Scope: "faturar", Key: []string{"$message.header#/a~1b", "$message.payload#/x"}, Version: 1,
+				Fingerprint: []string{"$message.payload#", "$message.payload#/é"},
+			}},
 		},
-		"null": {Recipe: Recipe{Scope: "a: \"#\u00e9'", Key: []string{"$message.header#/é {"}, Version: 1}, Retired: true},
+		"null": {Recipe: Recipe{Scope: "a: \"#\u00e9'", Key: []string{"$message.header#/é {"}, Version: 1, Fingerprint: []string{"none"}}, Retired: true},
 	},
 	Files: []string{"a/x_gen.go", "b/y.yaml"},
 	User:  map[string]string{"handlers/faturar.go": "faturar", "main.go": ""},
@@ -79,7 +82,7 @@ func TestNoLock(t *testing.T) {
 func TestBadLocks(t *testing.T) {
 	good := string(full.Bytes())
 	for _, tc := range []struct{ name, text, want string }{
-		{"merge conflict", strings.Replace(good, "files:\n", "<<<<<<< HEAD\nfiles:\n=======\n>>>>>>> x\n", 1), "idemgen.lock:27:1: IDEM124: the file has an unresolved merge conflict"},
+		{"merge conflict", strings.Replace(good, "files:\n", "<<<<<<< HEAD\nfiles:\n=======\n>>>>>>> x\n", 1), "idemgen.lock:32:1: IDEM124: the file has an unresolved merge conflict"},
 		{"recipe changed by hand", strings.Replace(good, "/pedidoId", "/numero", 1), "idemgen.lock:11:11: IDEM124: the hash of operation \"faturar\" does not fit its recipe"},
 		{"cut off", good[:len(head)+60], "IDEM124"},
 		{"empty", "\n", "IDEM"},
@@ -109,12 +112,17 @@ func TestBadLocks(t *testing.T) {
 
 func op(id, scope string, version int, pointers ...string) *model.Operation {
 	o := &model.Operation{
-		ID: id, Scope: scope, KeyVersion: version,
+		ID: id, Scope: scope, ScopeWritten: scope != id, KeyVersion: version,
 		Pos: diag.Pos{File: "a.yaml", Line: 1, Col: 1}, KeyPos: diag.Pos{File: "a.yaml", Line: 7, Col: 9},
 	}
 	for _, p := range pointers {
 		o.Key = append(o.Key, model.KeyPart{Pointer: p})
 	}
+	return o
+}
+
+func with(o *model.Operation, f model.Fingerprint) *model.Operation {
+	o.Fingerprint = f
 	return o
 }
 
@@ -142,8 +150,12 @@ func TestRefusedChanges(t *testing.T) {
 		want  string
 	}{
 		{"key", []step{{op("a", "a", 1, "/x")}, {op("a", "a", 1, "/y")}},
-			"a.yaml:7:9: IDEM122: operation a: the key recipe changed under keyVersion 1: it was scope a, key [$message.payload#/x] and is now scope a, key [$message.payload#/y]: " +
+			"a.yaml:7:9: IDEM122: operation a: the key recipe changed under keyVersion 1: it was scope a, key [$message.payload#/x], fingerprint payload and is now scope a, key [$message.payload#/y], fingerprint payload: " +
 				"what was processed under the old one would not be found, and its duplicates processed again (raise keyVersion to 2: both recipes are then looked up; or take the change back)"},
+		{"fingerprint", []step{{op("a", "a", 1, "/x")}, {with(op("a", "a", 1, "/x"), model.Fingerprint{Pointers: []string{"/y"}})}},
+			"IDEM122: operation a: the key recipe changed under keyVersion 1: it was scope a, key [$message.payload#/x], fingerprint payload and is now scope a, key [$message.payload#/x], fingerprint [$message.payload#/y]: " +
+				"duplicates of what was processed under the old one would be taken for other messages"},
+		{"fingerprint none", []step{{with(op("a", "a", 1, "/x"), model.Fingerprint{None: true})}, {op("a", "a", 1, "/x")}}, "fingerprint none and is now"},
 		{"order of the parts", []step{{op("a", "a", 1, "/x", "/y")}, {op("a", "a", 1, "/y", "/x")}}, "a.yaml:7:9: IDEM122"},
 		{"scope", []step{{op("a", "a", 3, "/x")}, {op("a", "b", 3, "/x")}}, "IDEM122: operation a: the key recipe changed under keyVersion 3: it was scope a,"},
 		{"lower version", []step{{op("a", "a", 3, "/x")}, {op("a", "a", 2, "/x")}}, "a.yaml:7:9: IDEM123: operation a: keyVersion went down from 3 to 2"},
@@ -172,6 +184,11 @@ func TestAllowedChanges(t *testing.T) {
 	}{
 		{"nothing", []step{{op("a", "a", 1, "/x")}, {op("a", "a", 1, "/x")}}, nil, 0},
 		{"bump", []step{{op("a", "a", 1, "/x")}, {op("a", "a", 2, "/y")}}, []int{1}, 0},
+		{"fingerprint with a bump", []step{{op("a", "a", 1, "/x")}, {with(op("a", "a", 2, "/x"), model.Fingerprint{None: true})}}, []int{1}, 0},
+		{"order of a fingerprint", []step{
+			{with(op("a", "a", 1, "/x"), model.Fingerprint{Pointers: []string{"/x", "/y"}})},
+			{with(op("a", "a", 1, "/x"), model.Fingerprint{Pointers: []string{"/y", "/x", "/y"}})},
+		}, nil, 0},
 		{"bump, and again", []step{{op("a", "a", 1, "/x")}, {op("a", "a", 2, "/y")}, {op("a", "a", 2, "/y")}, {op("a", "a", 5, "/z")}}, []int{2, 1}, 0},
 		{"bump alone", []step{{op("a", "a", 1, "/x")}, {op("a", "a", 2, "/x")}}, []int{1}, 0},
 		{"scope with a bump: nothing to look up", []step{{op("a", "a", 1, "/x")}, {op("a", "b", 2, "/x")}}, nil, 1},
@@ -202,20 +219,33 @@ func TestAllowedChanges(t *testing.T) {
 
 // An operation that may have been renamed takes its keys along only if its scope
 // is written down.
-func TestRenamingIsWarnedAbout(t *testing.T) {
-	_, problems, warnings := history(t, step{op("a", "a", 1, "/x"), op("c", "c", 1, "/x")}, step{op("b", "b", 1, "/x"), op("c", "c", 1, "/x")})
-	if len(problems) > 0 || len(warnings) != 1 || !strings.Contains(warnings[0], `write scope: a in its x-idempotency`) {
-		t.Errorf("problems %q, warnings %q", problems, warnings)
+func TestRenamingIsRefused(t *testing.T) {
+	written := func(id, scope, pointer string) *model.Operation {
+		o := op(id, scope, 1, pointer)
+		o.ScopeWritten = true
+		return o
 	}
-	for name, next := range map[string]step{
-		"another key":   {op("b", "b", 1, "/y")},
-		"a scope":       {op("b", "orders", 1, "/x")},
-		"nothing gone":  {op("a", "a", 1, "/x"), op("b", "b", 1, "/x")},
-		"nothing comes": {},
+	for name, tc := range map[string]struct {
+		next    step
+		refused bool
+	}{
+		"same key":            {step{op("b", "b", 1, "/x"), op("c", "c", 1, "/x")}, true},
+		"another key":         {step{op("b", "b", 1, "/y"), op("c", "c", 1, "/x")}, true},
+		"scope of the old":    {step{written("b", "a", "/x"), op("c", "c", 1, "/x")}, false},
+		"scope of its own":    {step{written("b", "b", "/x"), op("c", "c", 1, "/x")}, false},
+		"another scope":       {step{written("b", "orders", "/x"), op("c", "c", 1, "/x")}, false},
+		"two come, one named": {step{written("b", "a", "/x"), op("d", "d", 1, "/x"), op("c", "c", 1, "/x")}, false},
+		"nothing gone":        {step{op("a", "a", 1, "/x"), op("b", "b", 1, "/x"), op("c", "c", 1, "/x")}, false},
+		"nothing comes":       {step{op("c", "c", 1, "/x")}, false},
 	} {
-		if _, _, warnings := history(t, step{op("a", "a", 1, "/x")}, next); len(warnings) > 0 {
-			t.Errorf("%s: %q", name, warnings)
-		}
+		t.Run(name, func(t *testing.T) {
+			_, problems, warnings := history(t, step{op("a", "a", 1, "/x"), op("c", "c", 1, "/x")}, tc.next)
+			refused := len(problems) == 1 && strings.Contains(problems[0], "IDEM132: operation b is new and a has gone") &&
+				strings.Contains(problems[0], "scope: a in its x-idempotency if it is the same operation, scope: b if it is another one")
+			if refused != tc.refused || !refused && len(problems) > 0 || len(warnings) > 0 {
+				t.Errorf("problems %q, warnings %q", problems, warnings)
+			}
+		})
 	}
 }
 

@@ -107,7 +107,7 @@ func (r *reader) lock(n *source.Node) *Lock {
 
 func (r *reader) operation(n *source.Node, id string) Operation {
 	what := "operation " + strconv.Quote(id)
-	if !r.object(n, what, recipeMembers, "retired", "previous") {
+	if !r.object(n, what, recipeMembers, "fingerprint", "retired", "previous") {
 		return Operation{}
 	}
 	o := Operation{Recipe: r.recipe(n, what)}
@@ -116,7 +116,7 @@ func (r *reader) operation(n *source.Node, id string) Operation {
 	}
 	if list := n.Get("previous"); list != nil {
 		for _, item := range list.Items {
-			if r.object(item, "a previous recipe of "+what, recipeMembers) {
+			if r.object(item, "a previous recipe of "+what, recipeMembers, "fingerprint") {
 				o.Previous = append(o.Previous, r.recipe(item, what))
 			}
 		}
@@ -138,6 +138,14 @@ func (r *reader) recipe(n *source.Node, what string) Recipe {
 				r.fail(part.Pos, "%s has a key part that is neither of a header nor of the payload", what)
 			}
 			out.Key = append(out.Key, part.Text)
+		}
+	}
+	if f := n.Get("fingerprint"); f != nil {
+		for _, part := range f.Items {
+			if part.Text != noFingerprint && !strings.HasPrefix(part.Text, payloadPrefix) {
+				r.fail(part.Pos, "%s has a part of a fingerprint that is neither %s nor of the payload", what, noFingerprint)
+			}
+			out.Fingerprint = append(out.Fingerprint, part.Text)
 		}
 	}
 	if v := n.Get("keyVersion"); v != nil {

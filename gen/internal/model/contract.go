@@ -4,6 +4,7 @@
 package model
 
 import (
+	"maps"
 	"time"
 
 	"github.com/idem-go/idem/gen/internal/diag"
@@ -33,6 +34,8 @@ type Operation struct {
 	Summary, Description string
 	// Scope is the consumer's name: idem.Operation.Name.
 	Scope string
+	// ScopeWritten: the contract names the scope; else it is the ID.
+	ScopeWritten bool
 	// Topic is the channel's address.
 	Topic string
 	// Messages it may get, at least one, in the order in which the operation
@@ -106,6 +109,19 @@ type KeyPart struct {
 type Fingerprint struct {
 	None     bool
 	Pointers []string
+}
+
+// Same reports whether both compare the same values; their order means nothing.
+func (f Fingerprint) Same(other Fingerprint) bool {
+	return f.None == other.None && maps.Equal(set(f.Pointers), set(other.Pointers))
+}
+
+func set(list []string) map[string]bool {
+	out := make(map[string]bool, len(list))
+	for _, s := range list {
+		out[s] = true
+	}
+	return out
 }
 
 // Retry bounds retries; zero fields leave it to the library's defaults.

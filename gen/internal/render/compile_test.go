@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/idem-go/idem/gen/internal/model"
 	"github.com/idem-go/idem/gen/internal/render"
 	"github.com/idem-go/idem/gen/internal/scaffold"
 )
@@ -18,7 +19,6 @@ func project(t *testing.T, s render.Settings, contract string) string {
 	if testing.Short() {
 		t.Skip("builds a program")
 	}
-	t.Setenv("GOPROXY", "off")
 	t.Setenv("GOFLAGS", "")
 	dir := t.TempDir()
 	for name, f := range files(t, load(t, contract), s) {
@@ -65,6 +65,8 @@ func run(t *testing.T, dir string, args ...string) string {
 // headers are checked, events get their headers and ordering key.
 func TestGeneratedCodeWorks(t *testing.T) {
 	s := settings("sqlite", "postgres", "kafka", "kafkasqlite")
+	former := render.Recipe{Parts: []model.KeyPart{{Header: "antigo"}}, Version: 1, Fingerprint: model.Fingerprint{Pointers: []string{"/pedido"}}}
+	s.Previous = map[string][]render.Recipe{"onPedido": {former}}
 	dir := project(t, s, "loja.yaml")
 	behaviour, err := os.ReadFile("testdata/behaviour_test.go.txt")
 	if err != nil {

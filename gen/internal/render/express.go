@@ -50,19 +50,35 @@ func keyParts(parts []model.KeyPart) string {
 	return strings.Join(list, ", ")
 }
 
-func recipe(parts []model.KeyPart, version int, previous []Recipe) string {
-	if version <= 1 && len(previous) == 0 {
-		return "idem.KeyFrom(" + keyParts(parts) + ")"
+func recipe(op *model.Operation, previous []Recipe) string {
+	if op.KeyVersion <= 1 && len(previous) == 0 {
+		return "idem.KeyFrom(" + keyParts(op.Key) + ")"
 	}
-	fields := []string{"Version: " + strconv.Itoa(version), "Parts: []idem.KeyPart{" + keyParts(parts) + "}"}
+	fields := []string{"Version: " + strconv.Itoa(op.KeyVersion), "Parts: []idem.KeyPart{" + keyParts(op.Key) + "}"}
 	if len(previous) > 0 {
 		list := "Previous: []idem.KeyRecipe{\n"
 		for _, p := range previous {
-			list += fmt.Sprintf("{Version: %d, Parts: []idem.KeyPart{%s}},\n", p.Version, keyParts(p.Parts))
+			list += fmt.Sprintf("{Version: %d, Parts: []idem.KeyPart{%s}", p.Version, keyParts(p.Parts))
+			if !p.Fingerprint.Same(op.Fingerprint) {
+				list += ", Fingerprint: &" + fingerprint(p.Fingerprint)
+			}
+			list += "},\n"
 		}
 		fields = append(fields, list+"}")
 	}
 	return "idem.KeyRecipe{\n" + strings.Join(fields, ",\n") + ",\n}"
+}
+
+// fingerprint writes an idem.Fingerprint.
+func fingerprint(f model.Fingerprint) string {
+	switch {
+	case f.None:
+		return "idem.Fingerprint{None: true}"
+	case len(f.Pointers) > 0:
+		return "idem.Fingerprint{Pointers: " + stringList(f.Pointers) + "}"
+	default:
+		return "idem.Fingerprint{}"
+	}
 }
 
 // policy writes an idem.Policy, "" for the default one.

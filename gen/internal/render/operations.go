@@ -108,7 +108,7 @@ func newOperations(c *model.Contract, s Settings) []*operation {
 func spec(op *model.Operation, previous []Recipe) []string {
 	f := []string{
 		"Name: " + strconv.Quote(op.Scope), "Topic: " + strconv.Quote(op.Topic),
-		"Key: " + recipe(op.Key, op.KeyVersion, previous),
+		"Key: " + recipe(op, previous),
 	}
 	add := func(set bool, text string) {
 		if set {
@@ -125,8 +125,7 @@ func spec(op *model.Operation, previous []Recipe) []string {
 	add(op.OnMissingKey == "fail", "OnMissingKey: idem.MissingFails")
 	add(op.OnMissingKey == "derive", "OnMissingKey: idem.MissingDerives")
 	add(op.OnConflict == "discard", "OnKeyReuse: idem.ReuseDiscards")
-	add(op.Fingerprint.None, "Fingerprint: idem.Fingerprint{None: true}")
-	add(len(op.Fingerprint.Pointers) > 0, "Fingerprint: idem.Fingerprint{Pointers: "+stringList(op.Fingerprint.Pointers)+"}")
+	add(!op.Fingerprint.Same(model.Fingerprint{}), "Fingerprint: "+fingerprint(op.Fingerprint))
 	add(op.Transaction == "group", "Transaction: idem.TransactionGroup")
 	add(op.Transaction == "external", "Transaction: idem.TransactionExternal")
 	add(op.Unordered, "Unordered: true")

@@ -37,8 +37,9 @@ type Settings struct {
 
 // Recipe is a former recipe of a key.
 type Recipe struct {
-	Parts   []model.KeyPart
-	Version int
+	Parts       []model.KeyPart
+	Version     int
+	Fingerprint model.Fingerprint
 }
 
 // Owner says who may change a file.

@@ -69,12 +69,11 @@ func run(t *testing.T, dir string, args ...string) string {
 
 // A project that init begins builds, passes its tests (the gold test on SQLite
 // and the program itself on each transport whose server is there) and has
-// nothing left to generate, all of it without a network.
+// nothing left to generate.
 func TestProjectRuns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds several programs")
 	}
-	t.Setenv("GOPROXY", "off")
 	t.Setenv("GOFLAGS", "")
 	dir := begin(t, options("sqlite", "postgres", "kafka"))
 	var out bytes.Buffer
