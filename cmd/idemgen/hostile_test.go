@@ -70,6 +70,51 @@ func TestHostileContracts(t *testing.T) {
 	}
 }
 
+// Contracts that are large in an odd way are no slower than those that are
+// large, and what is generated is not larger than they are.
+func TestOddContracts(t *testing.T) {
+	for name, contract := range map[string]string{
+		"a chain of required components":   required(2000, 1),
+		"components that hold thrice each": required(20, 3),
+		"a sample that would be huge":      required(10, 3),
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := newProject(t, contract)
+			start := time.Now()
+			report, err := gen.Generate(options(dir))
+			if err != nil || len(report.Problems) > 0 {
+				t.Fatal(err, first(report.Problems))
+			}
+			if took := time.Since(start); took > 10*time.Second {
+				t.Errorf("took %v", took)
+			}
+			for _, c := range report.Changes {
+				info, err := os.Stat(filepath.Join(dir, c[2:]))
+				if err != nil || info.Size() > 3<<20 {
+					t.Errorf("%s: %v, %v", c, info, err)
+				}
+			}
+		})
+	}
+}
+
+// required is a chain of components each of which has to hold the next one
+// several times.
+func required(depth, width int) string {
+	var b strings.Builder
+	b.WriteString(payload("{type: object, required: [k, m], properties: {k: {type: string}, m: {$ref: '#/components/schemas/s0'}}}"))
+	for i := range depth {
+		var names, members []string
+		for j := range width {
+			names = append(names, fmt.Sprintf("m%d", j))
+			members = append(members, fmt.Sprintf("m%d: {$ref: '#/components/schemas/s%d'}", j, i+1))
+		}
+		fmt.Fprintf(&b, "    s%d: {type: object, required: [%s], properties: {%s}}\n", i, strings.Join(names, ", "), strings.Join(members, ", "))
+	}
+	fmt.Fprintf(&b, "    s%d: {type: object, required: [x], properties: {x: {type: string, minLength: 1}}}\n", depth)
+	return b.String()
+}
+
 func first(problems []gen.Problem) string {
 	if len(problems) == 0 {
 		return "no problem"

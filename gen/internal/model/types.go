@@ -107,7 +107,10 @@ type Field struct {
 	// ZeroAbsent says of an optional member of a Declared type that the user's
 	// struct holds it by value, not by pointer: its zero value is absent.
 	ZeroAbsent bool
-	Pos        diag.Pos
+	// Indirect says that an object which could be held by value is not, or its
+	// owner would contain itself or be very large.
+	Indirect bool
+	Pos      diag.Pos
 }
 
 // Variant is one alternative of a Union.

@@ -54,4 +54,27 @@ func Check(c *model.Contract, problems *diag.List) {
 		}
 	}
 	s.Report(problems)
+	fields(c, problems)
+}
+
+// fields reports messages for which one struct has no fields: that of an
+// operation whose channel has several of them.
+func fields(c *model.Contract, problems *diag.List) {
+	var s Scope
+	for _, o := range c.Operations {
+		for _, m := range o.Messages {
+			if o.Dispatch != nil && (m.GoName == "DecodeMessage" || m.GoName == "MarshalJSON") {
+				s.Claim(m.GoName, "a method of generated code", diag.Pos{})
+			}
+		}
+	}
+	payloads := map[string]*model.Type{}
+	for _, m := range c.Messages {
+		if other, ok := payloads[m.GoName]; ok && other != m.Payload {
+			continue // that two types have one name was said before
+		}
+		payloads[m.GoName] = m.Payload
+		s.Claim(m.GoName, "message "+strconv.Quote(m.Name), m.Pos)
+	}
+	s.Report(problems)
 }

@@ -45,11 +45,25 @@ func TestCheck(t *testing.T) {
 	op := func(id string, line int) *model.Operation {
 		return &model.Operation{ID: id, GoName: names.Go(id), Pos: diag.Pos{File: "a.yaml", Line: line, Col: 3}}
 	}
+	payload := &model.Type{Name: "Pedido"}
+	msg := func(name string, line int) *model.Message {
+		return &model.Message{Name: name, GoName: names.Go(name), Payload: payload, Pos: diag.Pos{File: "a.yaml", Line: line, Col: 5}}
+	}
+	several := func(dispatch *model.Dispatch, messages ...*model.Message) *model.Contract {
+		o := op("o", 1)
+		o.Messages, o.Dispatch = messages, dispatch
+		return &model.Contract{Operations: []*model.Operation{o}, Messages: messages}
+	}
 	for _, tc := range []struct {
 		name string
 		c    *model.Contract
 		want string
 	}{
+		{"two messages of one payload", several(nil, msg("pedido_criado", 3), msg("pedidoCriado", 8)),
+			`a.yaml:8:5: IDEM110: message "pedido_criado" and message "pedidoCriado" would both be called PedidoCriado in Go (rename one of them)`},
+		{"a message like the method beside it", several(&model.Dispatch{}, msg("decode-message", 3), msg("b", 4)),
+			`a.yaml:3:5: IDEM111: message "decode-message" would be called DecodeMessage in Go, as is a method of generated code (rename it)`},
+		{"a message like a method elsewhere", several(nil, msg("decode-message", 3)), ""},
 		{"fine", &model.Contract{Operations: []*model.Operation{op("faturar", 1), op("cobrar", 2)}}, ""},
 		{"taken", &model.Contract{Operations: []*model.Operation{op("handlers", 7)}},
 			`a.yaml:7:3: IDEM111: operation "handlers" would be called Handlers in Go, as is a name of generated code (rename it)`},

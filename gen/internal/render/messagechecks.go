@@ -49,7 +49,7 @@ func (m *messages) checkObject(t *model.Type) {
 		m.countFields(t)
 	}
 	for _, f := range t.Fields {
-		if holdingOf(t, f) == heldOptional && byPointerThough(t, f) {
+		if holdingOf(t, f) == heldOptional && f.Indirect {
 			if m.isChecked(f.Type) {
 				m.line("if v, ok := m.%s.Get(); ok && v != nil {\nc.Nested(v.Validate(), %s)\n}", f.GoName, strconv.Quote(f.Name))
 			}

@@ -116,7 +116,7 @@ func (m *messages) decodeField(to string, owner *model.Type, f *model.Field) {
 	t := f.Type
 	switch holdingOf(owner, f) {
 	case heldOptional:
-		name, byPointer := m.goType(t), byPointerThough(owner, f)
+		name, byPointer := m.goType(t), f.Indirect
 		if byPointer {
 			name = "*" + name
 		}

@@ -96,7 +96,7 @@ func hasRules(t *model.Type) bool {
 		if t.MinItems != nil || t.MaxItems != nil || t.Extra != nil && len(t.Fields) > 0 {
 			return true
 		}
-		return slices.ContainsFunc(t.Fields, func(f *model.Field) bool { return byPointerThough(t, f) })
+		return slices.ContainsFunc(t.Fields, func(f *model.Field) bool { return f.Indirect })
 	}
 	return t.GoType == "" && (t.Const != "" || len(t.Enum) > 0 && !t.OpenEnum || t.Format != "" || t.Pattern != "" ||
 		t.MinLength != nil || t.MaxLength != nil || t.MultipleOf != "" ||
@@ -114,32 +114,11 @@ func holdingOf(owner *model.Type, f *model.Field) holding {
 		return heldNilable
 	case f.ZeroAbsent:
 		return heldZeroable
-	case !f.Required || f.Nullable || byPointerThough(owner, f):
+	case !f.Required || f.Nullable || f.Indirect:
 		return heldPointer
 	default:
 		return heldPlain
 	}
-}
-
-// byPointerThough reports whether a member that would be held by value, or in
-// an Optional, is held by pointer since the struct would contain itself.
-func byPointerThough(owner *model.Type, f *model.Field) bool {
-	return !owner.Declared && byValue(f) && containsByValue(f.Type, owner, map[*model.Type]bool{})
-}
-
-func byValue(f *model.Field) bool { return f.Type.Kind == model.Object && f.Required != f.Nullable }
-
-func containsByValue(t, what *model.Type, seen map[*model.Type]bool) bool {
-	if t == what {
-		return true
-	}
-	if seen[t] {
-		return false
-	}
-	seen[t] = true
-	return slices.ContainsFunc(t.Fields, func(f *model.Field) bool {
-		return byValue(f) && containsByValue(f.Type, what, seen)
-	})
 }
 
 // fieldType is the Go type of a field.
@@ -150,7 +129,7 @@ func (m *messages) fieldType(owner *model.Type, f *model.Field) string {
 		return "*" + t
 	case heldOptional:
 		m.use[contractPath] = ""
-		if byPointerThough(owner, f) {
+		if f.Indirect {
 			t = "*" + t
 		}
 		return "contract.Optional[" + t + "]"

@@ -15,8 +15,8 @@ import (
 // finds none.
 func synthesise(t *model.Type, hint string) *value { return synth(t, hint, 0) }
 
-// maxDepth ends types that contain themselves, maxValues lists of long lists: a
-// sample is for people.
+// maxDepth ends types that contain themselves, maxValues lists of long lists
+// and large objects of large objects: a sample is for people.
 const (
 	maxDepth  = 12
 	maxValues = 10_000
@@ -102,13 +102,16 @@ func nth(t *model.Type, first *value, n int) *value {
 }
 
 func synthObject(t *model.Type, depth int) *value {
-	v := &value{kind: jsonObject}
+	v, size := &value{kind: jsonObject}, 0
 	for _, f := range t.Fields {
 		if !f.Required {
 			continue
 		}
 		m := synthOrNull(f.Type, f.Nullable, f.Name, depth+1)
 		if m == nil {
+			return nil
+		}
+		if size += m.size(); size > maxValues {
 			return nil
 		}
 		v.set(f.Name, m)

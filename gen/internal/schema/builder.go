@@ -132,6 +132,7 @@ func (b *Builder) finish() {
 // clash.
 func (b *Builder) Types() []*model.Type {
 	b.checkEnds()
+	layOut(b.types)
 	b.scope.Report(b.problems)
 	slices.SortFunc(b.types, func(x, y *model.Type) int { return cmp.Or(strings.Compare(x.Name, y.Name), x.Pos.Compare(y.Pos)) })
 	return b.types
