@@ -96,6 +96,8 @@ func (p *project) plan(o Options) (*tree.Plan, error) {
 	}
 	stop := p.problems.Len() > 0
 	tree.Drift(p.root, files, s.Handlers, p.problems)
+	tree.Uses(p.root, p.module, files, p.problems)
+	tree.Provided(p.root, files, s.Handlers, p.problems)
 	if stop {
 		return nil, nil
 	}

@@ -13,7 +13,9 @@ const (
 	UserSyntax     Code = "IDEM128"
 	Leftover       Code = "IDEM129"
 	ScopeLeft      Code = "IDEM130"
-	Renamed        Code = "IDEM132"
+	Renamed        Code = "IDEM131"
+	DriftGone      Code = "IDEM132"
+	DriftUnwired   Code = "IDEM133"
 )
 
 var treeCodes = []Info{
@@ -29,4 +31,6 @@ var treeCodes = []Info{
 	{Leftover, "a file is about something that is no longer in the contract"},
 	{ScopeLeft, "an operation's scope changed, and keys under the old one are not looked up"},
 	{Renamed, "an operation came and another went, and nothing says whether they are one"},
+	{DriftGone, "the user's code uses a name that is no longer generated"},
+	{DriftUnwired, "a handler is not given to Wire"},
 }

@@ -240,7 +240,7 @@ func TestRenamingIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, problems, warnings := history(t, step{op("a", "a", 1, "/x"), op("c", "c", 1, "/x")}, tc.next)
-			refused := len(problems) == 1 && strings.Contains(problems[0], "IDEM132: operation b is new and a has gone") &&
+			refused := len(problems) == 1 && strings.Contains(problems[0], "IDEM131: operation b is new and a has gone") &&
 				strings.Contains(problems[0], "scope: a in its x-idempotency if it is the same operation, scope: b if it is another one")
 			if refused != tc.refused || !refused && len(problems) > 0 || len(warnings) > 0 {
 				t.Errorf("problems %q, warnings %q", problems, warnings)

@@ -41,8 +41,7 @@ func Drift(root *os.Root, files []File, folder string, problems *diag.List) {
 			broken[name] = true
 			continue // whatever is missing may be in what cannot be read
 		}
-		d := drift{want: &pkg{decls: map[string]*decl{}, methods: map[string]map[string]*decl{}}, have: have, path: f.Path, problems: problems}
-		d.want.add(want)
+		d := drift{want: newPkg(want), have: have, path: f.Path, problems: problems}
 		if d.begun() {
 			d.compare()
 		}

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"bytes"
 	"go/ast"
 	"go/parser"
 	"go/scanner"
@@ -14,7 +15,7 @@ import (
 )
 
 // packages knows what the user's Go files declare, folder by folder. Files
-// with our header do not count.
+// with our header, or Wire's, do not count.
 type packages struct {
 	root    *os.Root
 	folders map[string]map[string]*pkg // by folder, then by package name
@@ -29,6 +30,7 @@ type pkg struct {
 	decls map[string]*decl // functions, types, variables, constants
 	// methods by receiver type, then by name.
 	methods map[string]map[string]*decl
+	files   []*goFile
 	// broken are the places of syntax errors, one for each file.
 	broken []diag.Problem
 }
@@ -103,7 +105,7 @@ func (p *packages) folder(dir string) map[string]*pkg {
 			continue
 		}
 		body, err := p.root.ReadFile(path.Join(dir, name))
-		if err != nil || Owned(body) {
+		if err != nil || Owned(body) || bytes.HasPrefix(body, []byte(wireHeader)) {
 			continue
 		}
 		f, err := parse(path.Join(dir, name), body)
@@ -112,7 +114,7 @@ func (p *packages) folder(dir string) map[string]*pkg {
 		}
 		in := found[f.syntax.Name.Name]
 		if in == nil {
-			in = &pkg{decls: map[string]*decl{}, methods: map[string]map[string]*decl{}}
+			in = newPkg()
 			found[f.syntax.Name.Name] = in
 		}
 		if err != nil {
@@ -131,7 +133,17 @@ func syntaxProblem(name string, err error) diag.Problem {
 	return out
 }
 
+// newPkg is a package of the given files.
+func newPkg(files ...*goFile) *pkg {
+	p := &pkg{decls: map[string]*decl{}, methods: map[string]map[string]*decl{}}
+	for _, f := range files {
+		p.add(f)
+	}
+	return p
+}
+
 func (p *pkg) add(f *goFile) {
+	p.files = append(p.files, f)
 	for _, d := range f.syntax.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
@@ -198,9 +210,7 @@ func (p *packages) declares(f File) bool {
 	if have == nil {
 		return false
 	}
-	mine := &pkg{decls: map[string]*decl{}, methods: map[string]map[string]*decl{}}
-	mine.add(want)
-	for name := range mine.decls {
+	for name := range newPkg(want).decls {
 		if have.decls[name] != nil {
 			return true
 		}
