@@ -10,6 +10,7 @@ import (
 	"github.com/idem-go/idem/gen/internal/lock"
 	"github.com/idem-go/idem/gen/internal/model"
 	"github.com/idem-go/idem/gen/internal/render"
+	"github.com/idem-go/idem/gen/internal/scaffold"
 	"github.com/idem-go/idem/gen/internal/settings"
 	"github.com/idem-go/idem/gen/internal/tree"
 )
@@ -94,6 +95,7 @@ func (p *project) plan(o Options) (*tree.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.unwired(s)
 	stop := p.problems.Len() > 0
 	tree.Drift(p.root, files, s.Handlers, p.problems)
 	tree.Uses(p.root, p.module, files, p.problems)
@@ -121,6 +123,15 @@ func (p *project) files(s *settings.Settings, c *model.Contract, operations map[
 	rendered, err := render.Files(c, to)
 	if err != nil {
 		return nil, fmt.Errorf("this is a defect of idemgen: %w", err)
+	}
+	if _, err := p.root.Stat("go.mod"); err == nil { // else its servers are the affair of a larger project
+		compose, ok, err := scaffold.Compose(s.Transports)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			rendered = append(rendered, compose)
+		}
 	}
 	out := treeFiles(rendered)
 	if s.KeepDocs {

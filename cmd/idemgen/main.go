@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -45,6 +46,7 @@ func verbs() []verb {
 // call is one call of a verb.
 type call struct {
 	flags          *flag.FlagSet
+	wants          string   // the arguments, as in its usage
 	args           []string // of the verb
 	stdout, stderr io.Writer
 }
@@ -66,7 +68,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		if v.name != name {
 			continue
 		}
-		c := &call{flags: flag.NewFlagSet(name, flag.ContinueOnError), args: rest, stdout: stdout, stderr: stderr}
+		c := &call{flags: flag.NewFlagSet(name, flag.ContinueOnError), wants: v.args, args: rest, stdout: stdout, stderr: stderr}
 		c.flags.SetOutput(io.Discard) // errors are told once, in parse
 		c.flags.Usage = func() { v.usage(c) }
 		return v.run(c)
@@ -114,7 +116,7 @@ func (c *call) parse(positional int) (exit int, ok bool) {
 		case c.flags.NArg() == 0:
 			c.args = rest
 			if len(rest) != positional {
-				return c.misused(fmt.Errorf("want %d arguments, got %d", positional, len(rest))), false
+				return c.misused(fmt.Errorf("want %s, got %d", cmp.Or(c.wants, "no arguments"), len(rest))), false
 			}
 			return exitOK, true
 		}

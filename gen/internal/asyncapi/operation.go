@@ -56,9 +56,9 @@ func (l *loader) operations() []*operation {
 			break
 		}
 	}
-	if len(fields) == 0 {
+	if f := l.root.Field("operations"); len(fields) == 0 && (f == nil || f.Value.Kind == source.Map || f.Value.Kind == source.Null) {
 		at := l.root.Pos
-		if f := l.root.Field("operations"); f != nil {
+		if f != nil {
 			at = f.NamePos
 		}
 		l.problems.Addf(diag.NoOperations, at, "add operations with action: receive or send", "the contract has no operations")

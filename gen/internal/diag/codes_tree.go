@@ -16,6 +16,7 @@ const (
 	Renamed        Code = "IDEM131"
 	DriftGone      Code = "IDEM132"
 	DriftUnwired   Code = "IDEM133"
+	NotWired       Code = "IDEM134"
 )
 
 var treeCodes = []Info{
@@ -33,4 +34,5 @@ var treeCodes = []Info{
 	{Renamed, "an operation came and another went, and nothing says whether they are one"},
 	{DriftGone, "the user's code uses a name that is no longer generated"},
 	{DriftUnwired, "a handler is not given to Wire"},
+	{NotWired, "idem.yaml chooses a transport that is not wired"},
 }

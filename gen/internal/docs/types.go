@@ -2,9 +2,11 @@ package docs
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/idem-go/idem/gen/internal/model"
 )
@@ -161,6 +163,9 @@ func (v *viewer) rules(t *model.Type) cell {
 
 // span says how many there may be.
 func span(format string, least, most *int) cell {
+	if last := cmp.Or(most, least); last != nil && *last == 1 {
+		format = strings.TrimSuffix(format, "s") // "at least 1 character"
+	}
 	switch {
 	case least != nil && most != nil && *least == *most:
 		return cell{plain(format, plain("%d", *least).Text)}

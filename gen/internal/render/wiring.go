@@ -51,6 +51,14 @@ func (r *renderer) chosen() []transport {
 	return out
 }
 
+// Wired reports whether one of the named transports is what a configuration
+// chooses as transport (here queue) and store; "" as the store leaves it open.
+func Wired(names []string, queue, store string) bool {
+	return slices.ContainsFunc(transports(), func(t transport) bool {
+		return slices.Contains(names, t.Name) && t.Transport == queue && (store == "" || t.Store == store)
+	})
+}
+
 // wiring renders a package for each transport.
 func (r *renderer) wiring() {
 	for _, t := range r.chosen() {

@@ -171,6 +171,16 @@ func Files(o Options) ([]render.File, error) {
 	return out, nil
 }
 
+// Compose returns the compose.yaml of a project on the transports; ok is false
+// if they need no servers.
+func Compose(transports []string) (f render.File, ok bool, err error) {
+	files, err := Files(Options{Module: "project", Transports: transports, Version: "v1.0.0"})
+	if i := slices.IndexFunc(files, func(f render.File) bool { return f.Path == "compose.yaml" }); i >= 0 {
+		return files[i], true, nil
+	}
+	return f, false, err
+}
+
 // targetOf is where a template goes.
 func targetOf(name string) string {
 	name = strings.TrimSuffix(name, ".tmpl")

@@ -317,7 +317,9 @@ func jsonNumber(s string) bool {
 		}
 	}
 	if s != "" && (s[0] == 'e' || s[0] == 'E') {
-		s = strings.TrimLeft(s[1:], "+-")
+		if s = s[1:]; s != "" && (s[0] == '+' || s[0] == '-') {
+			s = s[1:]
+		}
 		if !digits() {
 			return false
 		}

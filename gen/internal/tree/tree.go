@@ -91,7 +91,7 @@ func distinct(files []File, problems *diag.List) {
 
 func (p *Plan) file(f File, was *lock.Lock, packages *packages, problems *diag.List) error {
 	old, mode, err := p.read(f.Path)
-	if errors.Is(err, errNoFile) || errors.Is(err, errInTheWay) {
+	if errors.Is(err, errNoFolder) || errors.Is(err, errInTheWay) {
 		problems.Addf(diag.Foreign, diag.Pos{File: f.Path}, "move it away, or choose another folder in idemgen.yaml", "refusing to overwrite: %s", err)
 		return nil
 	}
@@ -127,7 +127,7 @@ func (p *Plan) orphans(was *lock.Lock, planned map[string]bool, warnings *diag.L
 			continue
 		}
 		old, mode, err := p.read(name)
-		if err != nil && !errors.Is(err, errNoFile) && !errors.Is(err, errInTheWay) {
+		if err != nil && !errors.Is(err, errNoFolder) && !errors.Is(err, errInTheWay) {
 			return err
 		}
 		if old == nil {
@@ -167,7 +167,7 @@ func (p *Plan) orphans(was *lock.Lock, planned map[string]bool, warnings *diag.L
 func (p *Plan) injector(name string) error {
 	old, mode, err := p.read(name)
 	switch {
-	case errors.Is(err, errNoFile), errors.Is(err, errInTheWay):
+	case errors.Is(err, errNoFolder), errors.Is(err, errInTheWay):
 		return nil
 	case err != nil:
 		return err
@@ -178,8 +178,8 @@ func (p *Plan) injector(name string) error {
 }
 
 var (
-	errNoFile   = errors.New("there is something that is not a file")
-	errInTheWay = errors.New("a folder above it is not a folder of the project")
+	errInTheWay = errors.New("there is something that is not a file")
+	errNoFolder = errors.New("is not a folder of the project")
 )
 
 // read returns nil without an error if there is no file.
@@ -188,12 +188,12 @@ func (p *Plan) read(name string) ([]byte, fs.FileMode, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, 0, nil
-	case err != nil && blocked(p.root, name):
-		return nil, 0, errInTheWay
+	case err != nil && blocked(p.root, name) != "":
+		return nil, 0, fmt.Errorf("%s %w", blocked(p.root, name), errNoFolder)
 	case err != nil:
 		return nil, 0, err
 	case !info.Mode().IsRegular():
-		return nil, 0, errNoFile
+		return nil, 0, errInTheWay
 	}
 	body, err := p.root.ReadFile(name)
 	if body == nil {
@@ -202,16 +202,17 @@ func (p *Plan) read(name string) ([]byte, fs.FileMode, error) {
 	return body, info.Mode().Perm(), err
 }
 
-// blocked reports whether something above name is a file, or leads out of the
-// project.
-func blocked(root *os.Root, name string) bool {
+// blocked returns what above name is a file, or leads out of the project; "" if
+// nothing does.
+func blocked(root *os.Root, name string) string {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-		info, err := root.Lstat(dir)
-		if err == nil {
-			return !info.IsDir()
+		if info, err := root.Lstat(dir); err == nil && !info.IsDir() {
+			return dir
+		} else if err == nil {
+			break
 		}
 	}
-	return false
+	return ""
 }
 
 // Unlocked reports that the lock, a file with that name, is gone if files that it was about are there:

@@ -201,12 +201,12 @@ func TestForeignFilesStopEverything(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, "IDEM120"},
-		{"a file where a folder goes", func(t *testing.T, r *os.Root) { put(t, r, "a", "") }, "IDEM120: refusing to overwrite: a folder above it is not a folder of the project"},
+		{"a file where a folder goes", func(t *testing.T, r *os.Root) { put(t, r, "a", "") }, "IDEM120: refusing to overwrite: a is not a folder of the project"},
 		{"a folder out of the project", func(t *testing.T, r *os.Root) {
 			if err := os.Symlink(t.TempDir(), filepath.Join(r.Name(), "a")); err != nil {
 				t.Fatal(err)
 			}
-		}, "IDEM120: refusing to overwrite: a folder above it is not a folder of the project"},
+		}, "IDEM120: refusing to overwrite: a is not a folder of the project"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			root := open(t)
