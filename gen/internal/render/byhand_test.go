@@ -27,8 +27,8 @@ func byHand(testing.TB) *model.Contract {
 	list := &model.Type{Name: "List", Kind: model.Array, UniqueItems: true}
 	list.Elem = list
 	loop, link := &model.Type{Name: "Loop", Kind: model.Object}, &model.Type{Name: "Link", Kind: model.Object}
-	loop.Fields = []*model.Field{{Name: "link", GoName: "Link", Type: link, Required: true}}
-	link.Fields = []*model.Field{{Name: "loop", GoName: "Loop", Type: loop, Nullable: true}, {Name: "again", GoName: "Again", Type: loop, Required: true}}
+	loop.Fields = []*model.Field{{Name: "link", GoName: "Link", Type: link, Required: true, Indirect: true}}
+	link.Fields = []*model.Field{{Name: "loop", GoName: "Loop", Type: loop, Nullable: true, Indirect: true}, {Name: "again", GoName: "Again", Type: loop, Required: true, Indirect: true}}
 	number := &model.Type{Name: "Number", Kind: model.Int, Minimum: "1"}
 	versions := &model.Type{Name: "Version", Kind: model.Union, Discriminator: "v"}
 	for _, v := range []string{"1", "2"} {
