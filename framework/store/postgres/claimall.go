@@ -22,7 +22,7 @@ FROM unnest($1::text[], $2::bytea[], $3::text[], $4::text[], $5::text[], $6::tex
 ON CONFLICT (consumer, key) DO NOTHING
 RETURNING consumer, key`
 
-	otherRecordsSQL = `SELECT i.consumer, i.key, i.status, i.fingerprint, i.token, i.attempts, i.last_error, i.result,
+	otherRecordsSQL = `SELECT i.consumer, i.key, i.status, i.fingerprint, i.token, i.attempts, i.last_error, i.result, i.message_id, i.source,
 	coalesce(i.lease_until - clock_timestamp(), interval '0'), i.first_seen, i.first_failed, i.expires_at <= now()
 FROM {inbox} i JOIN unnest($1::text[], $2::bytea[]) WITH ORDINALITY AS c (consumer, key, n) ON i.consumer = c.consumer AND i.key = c.key
 WHERE i.xmin IS DISTINCT FROM pg_current_xact_id_if_assigned()::xid ORDER BY c.n FOR UPDATE OF i`
