@@ -139,6 +139,13 @@ func (a *App) Backlog(group string) (n int, known bool) {
 	return n, true
 }
 
+// AwaitDrained waits until a group has nothing left of the case's topic, where
+// the transport can tell.
+func (a *App) AwaitDrained(op idem.Operation) {
+	a.w.Helper()
+	a.w.Await("an empty queue", func() (bool, any) { n, known := a.Backlog(a.w.Config.Group(op.Name)); return n == 0 || !known, n })
+}
+
 // inner takes the kit's wrapping off.
 func inner(t idem.Transport) idem.Transport {
 	for {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -171,9 +172,39 @@ func (w *World) Consumer(op idem.Operation, handle func(a *App) idem.HandlerFunc
 	return a
 }
 
+// Program is a consumer in a process of its own that no broker feeds: what it
+// does with a message that is handed to it.
+func (w *World) Program(op idem.Operation, handle func(a *App) idem.HandlerFunc[Event]) message.HandlerFunc {
+	w.Helper()
+	a := w.App()
+	w.Must(a.Store.Migrate(w.Context()))
+	engine, err := idem.NewEngine(a.Store, nil, idem.Classifier{}, slog.New(slog.DiscardHandler))
+	w.Must(err)
+	c, err := idem.NewConsumer(engine, w.Config.Apply(op), handle(a))
+	w.Must(err)
+	chain, err := middleware.Chain(middleware.Options{})(c)
+	w.Must(err)
+	run := func(*message.Message) ([]*message.Message, error) { return nil, nil }
+	for _, m := range slices.Backward(chain) {
+		run = m(run)
+	}
+	return run
+}
+
 // AddEffect is the usual handler: the event's id takes effect.
 func AddEffect(a *App) idem.HandlerFunc[Event] {
 	return func(ctx context.Context, m idem.Message[Event]) error { return a.Effects.Add(ctx, m.Payload.ID) }
+}
+
+// counted is AddEffect with its runs counted.
+func counted(runs *Tally) func(a *App) idem.HandlerFunc[Event] {
+	return func(a *App) idem.HandlerFunc[Event] {
+		return func(ctx context.Context, m idem.Message[Event]) error {
+			_, leave := runs.Enter(m.Payload.ID)
+			defer leave()
+			return a.Effects.Add(ctx, m.Payload.ID)
+		}
+	}
 }
 
 // Message returns a message without a message id.
@@ -197,9 +228,7 @@ const patience = 60 * time.Second
 func (w *World) Await(what string, cond func() (ok bool, state any)) {
 	w.Helper()
 	deadline := time.Now().Add(patience)
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
+	for wait := 10 * time.Millisecond; ; wait = min(2*wait, 160*time.Millisecond) {
 		ok, state := cond()
 		if ok {
 			return
@@ -207,7 +236,7 @@ func (w *World) Await(what string, cond func() (ok bool, state any)) {
 		if time.Now().After(deadline) {
 			w.Fatalf("%s: not after %v; last seen: %v", what, patience, state)
 		}
-		<-tick.C
+		time.Sleep(wait)
 	}
 }
 

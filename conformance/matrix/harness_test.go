@@ -90,7 +90,7 @@ func (f *storeFaults) outage(testing.TB) (restore func()) {
 }
 
 func sqliteHarness() conformance.Harness {
-	return conformance.Harness{Name: "sqlite", New: func(t testing.TB) conformance.Place {
+	return conformance.Harness{Name: "sqlite", Parallel: 4, New: func(t testing.TB) conformance.Place {
 		f := newSQLiteFile(t)
 		cfg := idem.Config{Transport: "sqlite", Store: "sqlite"}
 		cfg.SQLite.Path = f.path
@@ -133,11 +133,11 @@ func postgresHarness() conformance.Harness {
 	}}
 }
 
-// kafkaHarness has its store in PostgreSQL; brokers are what a place uses.
-func kafkaHarness(name string, brokers func(testing.TB) []string) conformance.Harness {
-	return conformance.Harness{Name: name, New: func(t testing.TB) conformance.Place {
+// kafkaHarness has its store in PostgreSQL.
+func kafkaHarness() conformance.Harness {
+	return conformance.Harness{Name: "kafka+postgres", New: func(t testing.TB) conformance.Place {
 		db := newPGDatabase(t)
-		k := kafkaCluster{brokers(t)}
+		k := kafkaCluster{realKafka(t)}
 		cfg := idem.Config{Transport: "kafka", Store: "postgres"}
 		cfg.Kafka.Brokers, cfg.Postgres.DSN, cfg.Postgres.MaxConns, cfg.Postgres.ClaimWait = k.brokers, db.dsn, 16, claimWait
 		return conformance.Place{
@@ -152,10 +152,10 @@ func kafkaHarness(name string, brokers func(testing.TB) []string) conformance.Ha
 	}}
 }
 
-func kafkaSQLiteHarness(name string, brokers func(testing.TB) []string) conformance.Harness {
-	return conformance.Harness{Name: name, New: func(t testing.TB) conformance.Place {
+func kafkaSQLiteHarness() conformance.Harness {
+	return conformance.Harness{Name: "kafka+sqlite", Parallel: 4, New: func(t testing.TB) conformance.Place {
 		f := newSQLiteFile(t)
-		k := kafkaCluster{brokers(t)}
+		k := kafkaCluster{realKafka(t)}
 		cfg := idem.Config{Transport: "kafka", Store: "sqlite"}
 		cfg.Kafka.Brokers, cfg.SQLite.Path = k.brokers, f.path
 		return conformance.Place{
@@ -165,6 +165,18 @@ func kafkaSQLiteHarness(name string, brokers func(testing.TB) []string) conforma
 				return k.process(t, conformance.Process{Store: p.Store, Effects: sqliteEffects(p.DB), Close: closeAll})
 			},
 			Faults:    conformance.Faults{Outage: f.outage, Rewind: k.rewind},
+			Strangers: k.strangers,
+		}
+	}}
+}
+
+// kafkaFakeHarness has the kit's store.
+func kafkaFakeHarness() conformance.Harness {
+	return conformance.Harness{Name: "kfake+memory", New: func(t testing.TB) conformance.Place {
+		k := kafkaCluster{fakeKafka(t)}
+		return conformance.Place{
+			Open:      func(t testing.TB) conformance.Process { return k.process(t, conformance.Process{Close: func() {}}) },
+			Faults:    conformance.Faults{Rewind: k.rewind},
 			Strangers: k.strangers,
 		}
 	}}
