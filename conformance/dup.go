@@ -253,56 +253,6 @@ func dupAfterRewind(w *World) {
 	runs.WantRuns(w, 1, all...)
 }
 
-// The key was the id, which took different amounts for the same event; now it is
-// both.
-func coarse() idem.KeyRecipe { return idem.KeyFrom(idem.FromPayload("/id")) }
-
-func fine() idem.KeyRecipe {
-	return idem.KeyRecipe{
-		Version: 2, Parts: []idem.KeyPart{idem.FromPayload("/id"), idem.FromPayload("/amount")},
-		Previous: []idem.KeyRecipe{coarse()},
-	}
-}
-
-// withRecipe is the case's consumer with another recipe.
-func withRecipe(w *World, recipe idem.KeyRecipe) idem.Operation {
-	op := w.Operation("billing")
-	op.Key = recipe
-	return op
-}
-
-func addAmount(a *App) idem.HandlerFunc[Event] {
-	return func(ctx context.Context, m idem.Message[Event]) error {
-		return a.Effects.Add(ctx, fmt.Sprint(m.Payload.Amount))
-	}
-}
-
-func dupAcrossRecipes(w *World) {
-	one, two := []byte(`{"id":"1","amount":10}`), []byte(`{"id":"1","amount":20}`)
-	other := []byte(`{"id":"2","amount":30}`)
-	a := w.Consumer(withRecipe(w, coarse()), addAmount).Start()
-	a.PublishRaw("1", one)
-	a.AwaitEffects("10")
-	w.Must(a.Stop())
-
-	a = w.Consumer(withRecipe(w, fine()), addAmount).Start()
-	for range 2 {
-		a.PublishRaw("1", one)
-		a.PublishRaw("1", two)
-		a.PublishRaw("2", other)
-	}
-	AwaitDuplicates(4, a)
-	a.AwaitEffects("10", "20", "30")
-	w.Must(a.Stop())
-
-	a = w.Consumer(withRecipe(w, coarse()), addAmount).Start()
-	a.PublishRaw("1", one)
-	a.PublishRaw("2", other)
-	AwaitDuplicates(2, a)
-	a.WantOnce("10", "20", "30")
-	a.WantNoDead()
-}
-
 func dupRetention(w *World) {
 	op := w.Operation("billing")
 	op.Retention = 2 * time.Second

@@ -38,6 +38,9 @@ type World struct {
 	// Wrap, if set, is put around the transport of each process; the result may
 	// have a method Unwrap.
 	Wrap func(idem.Transport) idem.Transport
+	// WrapStore, if set, is put around the store that the consumers of each
+	// process use; the operators' part and [App.Store] are without it.
+	WrapStore func(idem.Store) idem.Store
 	// Topic is the topic of the case, and what its other names begin with.
 	Topic string
 
@@ -149,10 +152,14 @@ func (w *World) App() *App {
 	w.Cleanup(func() { _ = a.Stop() })
 	log := slog.New(slog.DiscardHandler)
 	o := wiring.Options{Logger: log, Observer: a.observe}
+	store := a.Store
+	if w.WrapStore != nil {
+		store = w.WrapStore(store)
+	}
 	relay, err := wiring.NewRelay(w.Config, o, a.Store, a.Transport, log)
 	w.Must(err)
 	a.DeadLetters = wiring.NewDeadLetters(a.Store)
-	a.App, err = wiring.NewApp(w.Config, o, a.Transport, a.Store, relay, wiring.NewBreakers(w.Config), log)
+	a.App, err = wiring.NewApp(w.Config, o, a.Transport, store, relay, wiring.NewBreakers(w.Config), log)
 	w.Must(err)
 	return a
 }

@@ -135,7 +135,7 @@ func postgresHarness() conformance.Harness {
 
 // kafkaHarness has its store in PostgreSQL.
 func kafkaHarness() conformance.Harness {
-	return conformance.Harness{Name: "kafka+postgres", New: func(t testing.TB) conformance.Place {
+	return conformance.Harness{Name: "kafka+postgres", Parallel: 16, New: func(t testing.TB) conformance.Place {
 		db := newPGDatabase(t)
 		k := kafkaCluster{realKafka(t)}
 		cfg := idem.Config{Transport: "kafka", Store: "postgres"}
@@ -153,7 +153,7 @@ func kafkaHarness() conformance.Harness {
 }
 
 func kafkaSQLiteHarness() conformance.Harness {
-	return conformance.Harness{Name: "kafka+sqlite", Parallel: 4, New: func(t testing.TB) conformance.Place {
+	return conformance.Harness{Name: "kafka+sqlite", Parallel: 12, New: func(t testing.TB) conformance.Place {
 		f := newSQLiteFile(t)
 		k := kafkaCluster{realKafka(t)}
 		cfg := idem.Config{Transport: "kafka", Store: "sqlite"}
@@ -172,7 +172,7 @@ func kafkaSQLiteHarness() conformance.Harness {
 
 // kafkaFakeHarness has the kit's store.
 func kafkaFakeHarness() conformance.Harness {
-	return conformance.Harness{Name: "kfake+memory", New: func(t testing.TB) conformance.Place {
+	return conformance.Harness{Name: "kfake+memory", Parallel: 16, New: func(t testing.TB) conformance.Place {
 		k := kafkaCluster{fakeKafka(t)}
 		return conformance.Place{
 			Open:      func(t testing.TB) conformance.Process { return k.process(t, conformance.Process{Close: func() {}}) },
