@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -237,4 +238,16 @@ func AwaitDuplicates(n int, apps ...*App) {
 		return sum
 	})
 	w.Note("%d duplicates recognised", n)
+}
+
+// WantDead waits for as many dead letters as there are reasons and checks that
+// these are theirs, in any order.
+func (a *App) WantDead(reasons ...string) {
+	a.w.Helper()
+	got := a.AwaitDead(len(reasons))
+	slices.Sort(got)
+	slices.Sort(reasons)
+	if !slices.Equal(got, reasons) {
+		a.w.Errorf("dead letters for %v, want %v", got, reasons)
+	}
 }

@@ -98,5 +98,5 @@ func (h traits) missing(c Case) (Need, bool) {
 
 // Cases returns all cases, by family.
 func Cases() []Case {
-	return slices.Concat(dupCases(), raceCases(), dlqCases(), retryCases())
+	return slices.Concat(dupCases(), raceCases(), dlqCases(), retryCases(), orderCases(), flowCases(), drainCases(), fidelityCases(), leaseCases(), foreignCases())
 }

@@ -16,6 +16,9 @@ type Harness struct {
 	New func(t testing.TB) Place
 	// Parallel is how many cases run at a time; they mostly wait. 0 means 8.
 	Parallel int
+	// Backlog is how many messages wait in the case of the slow consumer; 0
+	// means 100,000.
+	Backlog int
 }
 
 // Place is a broker and a database that one case has for itself.

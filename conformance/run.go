@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -44,6 +45,7 @@ func Run(t *testing.T, h Harness, more ...Case) []Result {
 	if h.Parallel == 0 {
 		h.Parallel = 8
 	}
+	h.Backlog = cmp.Or(h.Backlog, 100_000)
 	has := h.traits(t)
 	cases := slices.Concat(Cases(), more)
 	results := make([]Result, len(cases))
@@ -83,6 +85,7 @@ func (h Harness) run(t *testing.T, has traits, c Case, r *Result) {
 	}
 	begun := time.Now()
 	w := newWorld(t, h.New(t))
+	w.backlog = h.Backlog
 	t.Cleanup(func() { // before that of the place, which was registered earlier
 		r.Seconds, r.Notes = time.Since(begun).Seconds(), w.notes
 		if !t.Failed() {

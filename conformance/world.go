@@ -47,6 +47,8 @@ type World struct {
 	store   idem.Store // the kit's own, if the harness brings none
 	effects Effects
 
+	backlog int // of the harness
+
 	mu    sync.Mutex
 	notes []string
 }

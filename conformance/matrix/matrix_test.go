@@ -18,15 +18,20 @@ type skips map[string]conformance.Need
 var (
 	noRewind = skips{"DUP-11": conformance.NeedRewind} // a queue in a database has no positions
 	// SQLite runs one writing transaction at a time.
-	noWriters = skips{"RACE-04": conformance.NeedWriters, "RACE-06": conformance.NeedWriters, "RACE-07": conformance.NeedWriters}
-	noRefuse  = skips{"DLQ-16": conformance.NeedRefuse} // the store in memory knows no constraints
-	noOutage  = skips{"RETRY-13": conformance.NeedOutage}
-	noCuts    = skips{"RETRY-14": conformance.NeedDropConnections}
+	noWriters = skips{"RACE-04": conformance.NeedWriters, "RACE-06": conformance.NeedWriters, "RACE-07": conformance.NeedWriters,
+		"LEASE-02": conformance.NeedWriters, "LEASE-03": conformance.NeedWriters, "LEASE-05": conformance.NeedWriters, "LEASE-06": conformance.NeedWriters}
+	noRefuse = skips{"DLQ-16": conformance.NeedRefuse} // the store in memory knows no constraints
+	// The queue in memory belongs to its process: nothing takes a message away.
+	noLoss = skips{"LEASE-02": conformance.NeedLoss, "LEASE-03": conformance.NeedLoss, "LEASE-05": conformance.NeedLoss, "LEASE-06": conformance.NeedLoss}
+	// Nor do strangers reach it.
+	noStrangers = skips{"FOREIGN-01": conformance.NeedStrangers, "FOREIGN-02": conformance.NeedStrangers, "FOREIGN-03": conformance.NeedStrangers, "FOREIGN-04": conformance.NeedStrangers}
+	noOutage    = skips{"RETRY-13": conformance.NeedOutage}
+	noCuts      = skips{"RETRY-14": conformance.NeedDropConnections}
 )
 
 func TestMemory(t *testing.T) {
 	t.Parallel()
-	run(t, memoryHarness(), noRewind, noRefuse, noCuts)
+	run(t, memoryHarness(), noRewind, noRefuse, noCuts, noLoss, noStrangers)
 }
 
 func TestSQLite(t *testing.T) {

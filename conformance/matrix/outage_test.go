@@ -2,93 +2,14 @@ package matrix
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/idem-go/idem/framework/idem"
 )
-
-// A dependency is down for a while. Its breaker keeps the messages where they
-// are: none is given up, none loses an attempt, and the dependency is left alone.
-func TestDependencyOutage(t *testing.T) {
-	everywhere(t, func(t *testing.T, w *world) {
-		const openFor = 200 * time.Millisecond
-		w.cfg.Breakers = map[string]idem.BreakerConfig{"gateway": {Failures: 3, OpenFor: openFor}}
-		op := w.operation("billing")
-		op.Dependency = "gateway"
-		op.Policy.MaxAttempts = 1
-		var up atomic.Bool
-		var failed atomic.Int32
-		var runs tally
-		p := w.process(t, op, func(p *proc) idem.HandlerFunc[event] {
-			return func(ctx context.Context, m idem.Message[event]) error {
-				if !up.Load() {
-					failed.Add(1)
-					return idem.DependencyDown(errors.New("503"))
-				}
-				_, leave := runs.enter(m.Payload.ID)
-				defer leave()
-				return p.effect(ctx, m.Payload.ID)
-			}
-		})
-		all := ids(100)
-		begun := time.Now()
-		p.start().publish(all...)
-		atOnce := p.App.Consumer(op.Name).Concurrency // may be in hand when the breaker opens
-		p.awaitCount("probes", atOnce+3, func() int { return int(failed.Load()) })
-		if n, most := int(failed.Load()), atOnce+1+int(time.Since(begun)/openFor); n > most {
-			t.Errorf("the dependency was called %d times during the outage, want at most %d", n, most)
-		}
-		up.Store(true)
-		p.awaitEffects(all...)
-		p.wantNoDead()
-		runs.wantRuns(t, 1, all...)
-	})
-}
-
-// Every connection to the database is killed, again and again, while messages
-// flow. No message is to blame for that, and none is lost or doubled.
-func TestConnectionsKilled(t *testing.T) {
-	on(t, withPostgres, func(t *testing.T, w *world) {
-		op := w.operation("billing")
-		op.Policy.MaxAttempts = 1
-		var runs tally
-		p := w.process(t, op, func(p *proc) idem.HandlerFunc[event] {
-			return func(ctx context.Context, m idem.Message[event]) error {
-				_, leave := runs.enter(m.Payload.ID)
-				defer leave()
-				if err := p.effect(ctx, m.Payload.ID); err != nil {
-					return err
-				}
-				work := time.NewTimer(10 * time.Millisecond)
-				defer work.Stop()
-				<-work.C
-				return nil
-			}
-		}).start()
-		all := ids(300)
-		for range 2 {
-			p.publish(all...)
-		}
-		admin := w.admin(t)
-		for round := 1; round <= 5; round++ {
-			p.awaitCount("runs", round*30, runs.total)
-			_, err := admin.Exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-				WHERE datname = current_database() AND pid <> pg_backend_pid()`)
-			must(t, err)
-		}
-		p.awaitEffects(all...)
-		if runs.total() == len(all) {
-			t.Error("no run was disturbed: the test has proved nothing")
-		}
-		p.wantNoDead()
-	})
-}
 
 // What the database says against a transaction counts for what it is, at the
 // claim, at the handler's statement and at COMMIT: a lost race is run again at
@@ -263,4 +184,8 @@ func TestHangingDeadLetter(t *testing.T) {
 		}
 		runs.wantRuns(t, 1, all...)
 	})
+}
+
+func without(all []string, id string) []string {
+	return slices.DeleteFunc(slices.Clone(all), func(s string) bool { return s == id })
 }

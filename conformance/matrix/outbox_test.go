@@ -2,64 +2,12 @@ package matrix
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/idem-go/idem/framework/idem"
 )
-
-// What a handler emits is published once, and only if the effect was
-// committed; what comes of it is one effect at the next consumer.
-func TestEmittedEventsFollowTheEffect(t *testing.T) {
-	everywhere(t, func(t *testing.T, w *world) {
-		const hopeless = "7"
-		invoices := w.topic + ".invoices"
-		var runs tally
-		p := w.app(t)
-		billing := w.operation("billing")
-		billing.Emits = []string{invoices}
-		must(t, idem.Register(p.App, billing, idem.HandlerFunc[event](func(ctx context.Context, m idem.Message[event]) error {
-			run, leave := runs.enter(m.Payload.ID)
-			defer leave()
-			err := errors.Join(p.effect(ctx, m.Payload.ID),
-				idem.Emit(ctx, idem.Event{Topic: invoices, Payload: event{ID: "5" + m.Payload.ID}}))
-			switch {
-			case err != nil:
-				return err
-			case m.Payload.ID == hopeless:
-				return idem.Permanent(errBlip)
-			case run == 1:
-				return errBlip
-			}
-			return nil
-		})))
-		mail := w.operation("mail")
-		mail.Topic = invoices
-		must(t, idem.Register(p.App, mail, idem.HandlerFunc[event](func(ctx context.Context, m idem.Message[event]) error {
-			return p.effect(ctx, m.Payload.ID)
-		})))
-		p.start()
-		all := ids(20)
-		for range 2 {
-			p.publish(all...)
-		}
-		var want []string
-		for _, id := range without(all, hopeless) {
-			want = append(want, id, "5"+id)
-		}
-		p.awaitEffects(want...)
-		p.awaitDead(1)
-		p.awaitCount("duplicates", len(all), func() int { return p.count(idem.Duplicate) })
-		published := p.tap(invoices)
-		p.awaitCount("published events", len(all)-1, func() int { return len(published()) })
-		p.wantOnce(want...)
-		if n := len(published()); n != len(all)-1 {
-			t.Errorf("%d events were published, want %d", n, len(all)-1)
-		}
-	})
-}
 
 // A transaction that has written to the outbox and stays open neither delays
 // nor hides what others write after it, and its own event comes when it commits.

@@ -2,7 +2,6 @@ package matrix
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -60,50 +59,5 @@ func TestRebalanceWithHandlersThatDoNotStop(t *testing.T) {
 		if again := runs.total() - runs.of(failing); again == len(stubborn) {
 			t.Error("no message had a second owner: the test has proved nothing")
 		}
-	})
-}
-
-// Members come and go while events flow, each event three times.
-func TestMembersComeAndGo(t *testing.T) {
-	everywhere(t, func(t *testing.T, w *world) {
-		var runs tally
-		op := w.operation("billing")
-		handle := func(p *proc) idem.HandlerFunc[event] {
-			return func(ctx context.Context, m idem.Message[event]) error {
-				run, leave := runs.enter(m.Payload.ID)
-				defer leave()
-				if err := p.effect(ctx, m.Payload.ID); err != nil {
-					return err
-				}
-				if run == 1 && len(m.Payload.ID) == 1 {
-					return errors.New("not yet")
-				}
-				return nil
-			}
-		}
-		all := ids(90)
-		a := w.process(t, op, handle).start()
-		a.publish(all[:60]...)
-		b := w.process(t, op, handle).start()
-		b.publish(all[30:]...)
-		a.awaitCount("runs", 30, runs.total)
-		c := w.process(t, op, handle).start()
-		if err := a.stop(); err != nil {
-			t.Errorf("drain: %v", err)
-		}
-		c.publish(all...)
-		c.publish(all[:30]...)
-		c.publish(all[60:]...)
-		c.awaitEffects(all...)
-		if err := b.stop(); err != nil {
-			t.Errorf("drain: %v", err)
-		}
-		duplicates := func() int {
-			return a.count(idem.Duplicate) + b.count(idem.Duplicate) + c.count(idem.Duplicate)
-		}
-		c.awaitCount("duplicates", 3*len(all)-len(all), duplicates)
-		c.wantOnce(all...)
-		c.wantNoDead()
-		runs.wantApart(t)
 	})
 }

@@ -39,36 +39,6 @@ func amounts(p *proc) idem.HandlerFunc[event] {
 	}
 }
 
-// What the old recipe has processed is a duplicate to the new one, what it took
-// for the same is not, and the old program is told of what the new one did.
-func TestNewRecipeAfterTheOld(t *testing.T) {
-	everywhere(t, func(t *testing.T, w *world) {
-		first, second := []byte(`{"id":"1","amount":10}`), []byte(`{"id":"1","amount":20}`)
-		other := []byte(`{"id":"2","amount":30}`)
-		p := w.version(t, coarse, amounts)
-		p.publishRaw("1", first)
-		p.awaitEffects("10")
-		must(t, p.stop())
-
-		p = w.version(t, fine, amounts)
-		for range 2 {
-			p.publishRaw("1", first)
-			p.publishRaw("1", second)
-			p.publishRaw("2", other)
-		}
-		p.awaitCount("duplicates", 4, func() int { return p.count(idem.Duplicate) })
-		p.awaitEffects("10", "20", "30")
-		must(t, p.stop())
-
-		p = w.version(t, coarse, amounts)
-		p.publishRaw("1", first)
-		p.publishRaw("2", other)
-		p.awaitCount("duplicates", 2, func() int { return p.count(idem.Duplicate) })
-		p.wantOnce("10", "20", "30")
-		p.wantNoDead()
-	})
-}
-
 // Attempts are counted on, and the key that the handler sees stays, when a
 // program with another recipe goes on. What it gives up is replayed.
 func TestFailedUnderTheOldRecipe(t *testing.T) {

@@ -39,6 +39,13 @@ func (b *backend) claimable(ctx context.Context, r queue.ClaimRequest) (groupID 
 }
 
 func (b *backend) claim(ctx context.Context, tx *sql.Tx, g int64, r queue.ClaimRequest) ([]queue.Delivery, error) {
+	if len(r.Held) > 0 {
+		err := each(ctx, tx.StmtContext(ctx, b.stmts[extend]), r.Held,
+			func(l queue.Lease) []any { return []any{millis(r.Lease), l.ID, l.Token} }, nil)
+		if err != nil {
+			return nil, err
+		}
+	}
 	// What was leased or delayed goes back to where it belongs.
 	if _, err := tx.StmtContext(ctx, b.stmts[promoteDue]).ExecContext(ctx, g); err != nil {
 		return nil, err

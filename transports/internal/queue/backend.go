@@ -75,6 +75,11 @@ type ClaimRequest struct {
 	N            int
 	Lease        time.Duration
 	Ordered      bool
+	// Held are the leases of the subscription. A backend that locks out claims
+	// (see Options.LocksOutClaims) renews them first, in the same transaction:
+	// a handler of ours may just have kept us from it for longer than a lease,
+	// and then we would take its message away from it. Nil elsewhere.
+	Held []Lease
 }
 
 // Lease identifies one leased delivery; Token changes with every claim.

@@ -124,9 +124,11 @@ func (n *subscription) claim(free int) ([]*hold, error) {
 	ctx, cancel := context.WithTimeout(n.values, min(n.c.Lease, callTimeout))
 	defer cancel()
 	begun := time.Now()
-	ds, err := n.b.Claim(ctx, ClaimRequest{
-		Topic: n.topic, Group: n.c.Group, N: free, Lease: n.c.Lease, Ordered: n.c.Ordered,
-	})
+	req := ClaimRequest{Topic: n.topic, Group: n.c.Group, N: free, Lease: n.c.Lease, Ordered: n.c.Ordered}
+	if n.keeper.untimed {
+		req.Held = n.keeper.leases()
+	}
+	ds, err := n.b.Claim(ctx, req)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,173 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/idem-go/idem/framework/idem"
+)
+
+// orderCases are about messages of one ordering key.
+func orderCases() []Case {
+	keyed := []Need{NeedOrderedByKey}
+	return []Case{
+		{ID: "ORDER-01", Intent: "the events of one key take effect in order, also when some of them fail", Needs: keyed, Run: orderSurvivesRetries},
+		{ID: "ORDER-02", Intent: "20 keys in parallel: each in order, none waits for another", Needs: keyed, Run: orderOfManyKeys},
+		{ID: "ORDER-03", Intent: "the order of each key survives that its consumer is replaced in the middle", Needs: keyed, Run: orderSurvivesHandOver},
+		{ID: "ORDER-04", Intent: "with Unordered a failed event holds back nothing of its key", Run: orderGivenUp},
+		{ID: "ORDER-05", Intent: "an event that follows a dead letter of its key comes after it was stored", Needs: keyed, Run: orderAfterDeadLetter},
+	}
+}
+
+// sequence is what took effect, by ordering key and in order.
+type sequence struct {
+	mu   sync.Mutex
+	seen map[string][]int64
+}
+
+func (s *sequence) add(key string, n int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.seen == nil {
+		s.seen = map[string][]int64{}
+	}
+	s.seen[key] = append(s.seen[key], n)
+}
+
+func (s *sequence) total() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, list := range s.seen {
+		n += len(list)
+	}
+	return n
+}
+
+func (s *sequence) want(w *World, n int, keys ...string) {
+	w.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, key := range keys {
+		if got := s.seen[key]; !slices.IsSorted(got) || len(slices.Compact(slices.Clone(got))) != n {
+			w.Errorf("the events of key %s came in the order %v", key, got)
+		}
+	}
+}
+
+// numbered are n events of one ordering key; their ids are the key and the number.
+func (w *World) numbered(key string, n int) []*message.Message {
+	var msgs []*message.Message
+	for i := range n {
+		msgs = append(msgs, w.Message(idem.Envelope{Key: []byte(key)}, fmt.Appendf(nil, `{"id":"%s-%d","amount":%d}`, key, i, i)))
+	}
+	return msgs
+}
+
+func orderSurvivesRetries(w *World) {
+	var runs Tally
+	var order sequence
+	a := w.Consumer(w.Operation("billing"), doing(&runs, func(_ context.Context, _ *App, m idem.Message[Event], run int) error {
+		if m.Payload.Amount%3 == 0 && run == 1 {
+			return idem.Transient(idem.RetryAfter(errBlip, 100*time.Millisecond))
+		}
+		order.add(string(m.OrderingKey()), m.Payload.Amount)
+		return nil
+	})).Start()
+	a.Send(w.numbered("same", 12)...)
+	w.AwaitCount("events", 12, order.total)
+	order.want(w, 12, "same")
+}
+
+func orderOfManyKeys(w *World) {
+	op := w.Operation("billing")
+	op.Concurrency = 16
+	var order sequence
+	a := w.Consumer(op, func(*App) idem.HandlerFunc[Event] {
+		return func(_ context.Context, m idem.Message[Event]) error {
+			order.add(string(m.OrderingKey()), m.Payload.Amount)
+			return nil
+		}
+	}).Start()
+	var keys []string
+	const each = 10
+	var queues [][]*message.Message
+	for i := range 20 {
+		keys = append(keys, fmt.Sprint("k", i))
+		queues = append(queues, w.numbered(keys[i], each))
+	}
+	var msgs []*message.Message
+	for n := range each {
+		for _, q := range queues {
+			msgs = append(msgs, q[n])
+		}
+	}
+	a.Send(msgs...)
+	w.AwaitCount("events", each*len(keys), order.total)
+	order.want(w, each, keys...)
+}
+
+func orderSurvivesHandOver(w *World) {
+	op := w.Operation("billing")
+	var order sequence
+	handler := func(*App) idem.HandlerFunc[Event] {
+		return func(_ context.Context, m idem.Message[Event]) error {
+			order.add(string(m.OrderingKey()), m.Payload.Amount)
+			return nil
+		}
+	}
+	keys := []string{"a", "b", "c", "d", "e"}
+	a := w.Consumer(op, handler).Start()
+	for _, key := range keys {
+		a.Send(w.numbered(key, 30)...)
+	}
+	w.AwaitCount("events", 20, order.total)
+	b := w.Consumer(op, handler).Start()
+	w.AwaitCount("events", 60, order.total)
+	w.Must(a.Stop())
+	w.AwaitCount("events", 30*len(keys), order.total)
+	order.want(w, 30, keys...)
+	b.WantNoDead()
+}
+
+func orderGivenUp(w *World) {
+	op := w.Operation("billing")
+	op.Unordered = true
+	var runs Tally
+	release := make(chan struct{})
+	a := w.Consumer(op, doing(&runs, func(ctx context.Context, a *App, m idem.Message[Event], run int) error {
+		select {
+		case <-release:
+		default:
+			if m.Payload.ID == "k-0" {
+				return idem.Transient(idem.RetryAfter(errBlip, 100*time.Millisecond))
+			}
+		}
+		return effect(ctx, a, m, run)
+	}))
+	op.Policy.MaxAttempts = 1000
+	a.Start().Send(w.numbered("k", 5)...)
+	a.AwaitEffects("k-1", "k-2", "k-3", "k-4")
+	close(release)
+	a.AwaitEffects("k-0", "k-1", "k-2", "k-3", "k-4")
+}
+
+func orderAfterDeadLetter(w *World) {
+	var runs Tally
+	a := w.Consumer(w.Operation("billing"), doing(&runs, func(ctx context.Context, a *App, m idem.Message[Event], run int) error {
+		if m.Payload.Amount == 0 {
+			return idem.Permanent(errBlip)
+		}
+		if m.Payload.Amount == 1 && len(a.Dead()) != 1 {
+			w.Errorf("the event after the dead letter runs while there are %d letters", len(a.Dead()))
+		}
+		return effect(ctx, a, m, run)
+	}))
+	a.Start().Send(w.numbered("k", 3)...)
+	a.AwaitEffects("k-1", "k-2")
+	a.WantDead(idem.ReasonPermanent)
+}
