@@ -2,7 +2,9 @@ package conformance
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,6 +23,9 @@ func leaseCases() []Case {
 		{ID: "LEASE-04", Intent: "one of twenty messages outlives its lease and fails, again and again: the others take effect and nothing comes back", Run: leaseSlowFailure},
 		{ID: "LEASE-05", Intent: "an owner that was cut off acknowledges late: nothing is lost, nothing doubled", Needs: []Need{NeedLoss, NeedWriters}, Run: leaseLateAck},
 		{ID: "LEASE-06", Intent: "an owner is lost while later messages are done and an earlier one is not: the earlier one comes again", Needs: []Need{NeedLoss, NeedWriters}, Run: leaseHole},
+		{ID: "LEASE-07", Intent: "messages that are taken away again and again while they flow have one effect each", Needs: []Need{NeedLoss}, Run: leaseTakenAway},
+		{ID: "LEASE-08", Intent: "a second process joins while handlers do not stop and one keeps failing: one effect each, attempts counted over both", Needs: []Need{NeedWriters}, Run: leaseStubborn},
+		{ID: "LEASE-09", Intent: "a handler that learns that its message was given away is told so, and has no effect", Needs: []Need{NeedExpireLeases, NeedWriters}, Run: leaseLostKnown},
 	}
 }
 
@@ -36,21 +41,40 @@ func (w *World) lose(a *App) (restore func()) {
 }
 
 func leaseOutlived(w *World) {
-	w.Lease = 500 * time.Millisecond
-	var runs Tally
-	handler := doing(&runs, func(ctx context.Context, a *App, m idem.Message[Event], run int) error {
-		select {
-		case <-time.After(4 * w.Lease):
-		case <-ctx.Done():
-			return ctx.Err()
+	// A machine that is busy enough may miss to renew a short lease in time.
+	for lease := 200 * time.Millisecond; lease <= 1600*time.Millisecond; lease *= 2 {
+		w.Lease = lease
+		op := w.Operation("billing-" + lease.String())
+		op.Topic += "." + lease.String()
+		var runs Tally
+		handle := func(a *App) idem.HandlerFunc[Event] {
+			return func(ctx context.Context, m idem.Message[Event]) error {
+				_, leave := runs.Enter(m.Payload.ID)
+				defer leave()
+				select {
+				case <-time.After(5 * lease):
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+				return a.Effects.Add(ctx, m.Payload.ID)
+			}
 		}
-		return effect(ctx, a, m, run)
-	})
-	a := w.Consumer(w.Operation("billing"), handler).Start()
-	w.Consumer(w.Operation("billing"), handler).Start()
-	a.Publish("1")
-	a.AwaitEffects("1")
-	runs.WantRuns(w, 1, "1")
+		a := w.Consumer(op, handle).Start()
+		b := w.Consumer(op, handle).Start()
+		w.Must(a.Transport.Publisher().Publish(op.Topic, w.Event(lease.String())))
+		w.Await("effect", func() (bool, any) {
+			got, err := a.Effects.Count(w.Context())
+			return err == nil && got[lease.String()] > 0, got
+		})
+		w.Must(a.Stop())
+		w.Must(b.Stop())
+		runs.WantApart(w)
+		w.Note("with a lease of %v and a handler of %v: %d runs", lease, 5*lease, runs.Total())
+		if runs.Total() == 1 {
+			return
+		}
+	}
+	w.Errorf("with every lease the message was given to a second process while the handler ran")
 }
 
 func leaseLost(w *World, listens bool) {
@@ -178,4 +202,134 @@ func leaseHole(w *World) {
 	b.AwaitEffects(all...)
 	restore()
 	b.WantNoDead()
+}
+
+func leaseTakenAway(w *World) {
+	op := w.Operation("billing")
+	op.Policy.MaxAttempts = 1
+	var runs Tally
+	handle := func(a *App) idem.HandlerFunc[Event] {
+		return func(ctx context.Context, m idem.Message[Event]) error {
+			_, leave := runs.Enter(m.Payload.ID)
+			defer leave()
+			err := a.Effects.Add(ctx, m.Payload.ID)
+			select { // work, during which it is taken away
+			case <-time.After(10 * time.Millisecond):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			return err
+		}
+	}
+	a := w.Consumer(op, handle).Start()
+	b := w.Consumer(op, handle).Start()
+	all := IDs(60)
+	b.Publish(all...)
+	if a.Cut != nil {
+		w.AwaitCount("runs", 5, runs.Total)
+		restore := a.Cut()
+		b.AwaitEffects(all...)
+		restore()
+	} else {
+		for round := range 5 {
+			w.AwaitCount("runs", 10*(round+1), runs.Total)
+			w.Place.Faults.ExpireLeases(w)
+		}
+		b.AwaitEffects(all...)
+	}
+	w.Note("%d runs for %d events", runs.Total(), len(all))
+	runs.WantApart(w)
+	b.WantNoDead()
+}
+
+func leaseStubborn(w *World) {
+	op := w.Operation("billing")
+	op.Concurrency = 20
+	op.Policy.MaxAttempts, op.Policy.Quick = 12, -1
+	op.Policy.Backoff = idem.Backoff{Base: 500 * time.Millisecond, Max: 500 * time.Millisecond}
+	stubborn := IDs(8) // some in each partition, where there are any
+	const failing = "99"
+	var runs Tally
+	release := make(chan struct{})
+	handle := func(stops bool) func(a *App) idem.HandlerFunc[Event] {
+		return func(a *App) idem.HandlerFunc[Event] {
+			return func(ctx context.Context, m idem.Message[Event]) error {
+				_, leave := runs.Enter(m.Payload.ID)
+				defer leave()
+				if err := a.Effects.Add(ctx, m.Payload.ID); err != nil {
+					return err
+				}
+				switch {
+				case m.Payload.ID == failing:
+					return errBlip
+				case !stops:
+					<-release // whatever its context says
+				}
+				return nil
+			}
+		}
+	}
+	a := w.Consumer(op, handle(false)).Start()
+	a.Publish(append(stubborn, failing)...)
+	w.AwaitCount("handlers", len(stubborn), func() int { return runs.Total() - runs.Of(failing) })
+	b := w.Consumer(op, handle(true)).Start()
+	w.AwaitCount("runs of the failing message", 6, func() int { return runs.Of(failing) })
+	close(release)
+	b.AwaitEffects(stubborn...)
+	runs.WantApart(w)
+	if got := b.AwaitDead(1); !slices.Equal(got, []string{idem.ReasonExhausted}) {
+		w.Errorf("dead letters %v, want one of the failing message", got)
+	}
+	runs.WantRuns(w, op.Policy.MaxAttempts, failing) // of all owners together
+	w.Note("%d messages had a second owner", runs.Total()-runs.Of(failing)-len(stubborn))
+}
+
+func leaseLostKnown(w *World) {
+	w.Lease = 200 * time.Millisecond
+	cause := make(chan error, 1)
+	a, b, runs, release := giveAway(w, func(ctx context.Context) {
+		<-ctx.Done()
+		cause <- context.Cause(ctx)
+	})
+	if err := <-cause; !errors.Is(err, idem.ErrLeaseLost) {
+		w.Errorf("the handler's context ended because of %v, want the lost lease", err)
+	}
+	release()
+	b.AwaitEffects("1")
+	w.AwaitCount("the old owner giving up", 1, func() int { return a.Count(idem.Abandon) })
+	b.WantOnce("1")
+	runs.WantRuns(w, 2, "1")
+	runs.WantApart(w)
+	b.WantNoDead()
+}
+
+func giveAway(w *World, until func(ctx context.Context)) (a, b *App, runs *Tally, release func()) {
+	op := w.Operation("billing")
+	op.Policy.MaxAttempts = 1
+	runs = &Tally{}
+	entered, released := make(chan struct{}), make(chan struct{})
+	a = w.Consumer(op, func(a *App) idem.HandlerFunc[Event] {
+		return func(ctx context.Context, m idem.Message[Event]) error {
+			_, leave := runs.Enter(m.Payload.ID)
+			defer leave()
+			err := a.Effects.Add(ctx, m.Payload.ID)
+			if m.Payload.ID == "1" {
+				close(entered)
+				until(ctx)
+				<-released
+			}
+			return err
+		}
+	}).Start()
+	a.Publish("1")
+	<-entered
+	a.App.Consumer(op.Name).Gate.Pause("so that the other one gets it")
+	b = w.Consumer(op, counted(runs)).Start()
+	if a.Cut != nil {
+		w.Cleanup(a.Cut())
+	} else {
+		w.Place.Faults.ExpireLeases(w)
+	}
+	w.AwaitCount("deliveries to the new owner", 1, func() int { return b.Count(idem.Unavailable) })
+	return a, b, runs, func() { close(released) }
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -21,6 +22,11 @@ func orderCases() []Case {
 		{ID: "ORDER-03", Intent: "the order of each key survives that its consumer is replaced in the middle", Needs: keyed, Run: orderSurvivesHandOver},
 		{ID: "ORDER-04", Intent: "with Unordered a failed event holds back nothing of its key", Run: orderGivenUp},
 		{ID: "ORDER-05", Intent: "an event that follows a dead letter of its key comes after it was stored", Needs: keyed, Run: orderAfterDeadLetter},
+		{ID: "ORDER-06", Intent: "a key whose first message fails waits; the other keys flow", Needs: keyed, Run: orderHoldsItsKeyOnly},
+		{ID: "ORDER-07", Intent: "order survives a restart while the first message of the key waits for its retry", Needs: keyed, Run: orderAcrossRestart},
+		{ID: "ORDER-08", Intent: "messages of one key run one at a time, those of different keys side by side", Needs: []Need{NeedOrderedByKey, NeedWriters}, Run: orderLanes},
+		{ID: "ORDER-09", Intent: "events that are emitted under one key reach the next consumer in order", Needs: []Need{NeedOrderedByKey, NeedConsumerGroups}, Run: orderOfEmitted},
+		{ID: "ORDER-10", Intent: "order survives commits whose answer is lost", Needs: keyed, Run: orderAcrossUnknownCommits},
 	}
 }
 
@@ -170,4 +176,145 @@ func orderAfterDeadLetter(w *World) {
 	a.Start().Send(w.numbered("k", 3)...)
 	a.AwaitEffects("k-1", "k-2")
 	a.WantDead(idem.ReasonPermanent)
+}
+
+func orderHoldsItsKeyOnly(w *World) {
+	op := w.Operation("billing")
+	op.Concurrency = 4
+	op.Policy.MaxAttempts, op.Policy.Quick = 10000, -1
+	var mended atomic.Bool
+	a := w.Consumer(op, func(a *App) idem.HandlerFunc[Event] {
+		return func(ctx context.Context, m idem.Message[Event]) error {
+			if m.Payload.ID == "900" && !mended.Load() {
+				return errBlip
+			}
+			return a.Effects.Add(ctx, m.Payload.ID)
+		}
+	}).Start()
+	a.PublishRaw("poison", []byte(`{"id":"900"}`))
+	a.PublishRaw("poison", []byte(`{"id":"901"}`))
+	all := IDs(30)
+	a.Publish(all...)
+	a.AwaitEffects(all...)
+	mended.Store(true)
+	a.AwaitEffects(append(all, "900", "901")...)
+	a.WantNoDead()
+}
+
+func orderAcrossRestart(w *World) {
+	var l sequence
+	var up atomic.Bool
+	handle := inOrder(&l, func(_ context.Context, m idem.Message[Event]) error {
+		if m.Payload.Amount == 0 && !up.Load() {
+			return idem.Transient(idem.RetryAfter(errBlip, time.Second))
+		}
+		return nil
+	})
+	a := w.Consumer(w.Operation("billing"), handle).Start()
+	all := a.sendNumbered(6, "a")
+	w.AwaitCount("retry", 1, func() int { return a.Count(idem.Retry) })
+	w.Must(a.Stop())
+	up.Store(true)
+	b := w.Consumer(w.Operation("billing"), handle).Start()
+	b.AwaitEffects(all...)
+	l.want(w, 6, "a")
+}
+
+func orderLanes(w *World) {
+	names := []string{"a", "b", "c", "d"}
+	var l sequence
+	var inLane Tally
+	var all sync.WaitGroup
+	all.Add(len(names))
+	a := w.Consumer(w.Operation("billing"), inOrder(&l, func(_ context.Context, m idem.Message[Event]) error {
+		_, leave := inLane.Enter(string(m.OrderingKey()))
+		defer leave()
+		if m.Payload.Amount == 0 {
+			all.Done()
+			all.Wait() // one of each key is running
+		}
+		return nil
+	})).Start()
+	a.AwaitEffects(a.sendNumbered(5, names...)...)
+	l.want(w, 5, names...)
+	inLane.WantApart(w)
+}
+
+func orderOfEmitted(w *World) {
+	const each, n = 2, 8
+	out := w.Topic + ".out"
+	var l sequence
+	a := w.App()
+	op := w.Operation("billing")
+	w.Must(idem.Register(a.App, op, idem.HandlerFunc[Event](func(ctx context.Context, m idem.Message[Event]) error {
+		for i := range int64(each) {
+			place := m.Payload.Amount*each + i
+			if err := idem.Emit(ctx, idem.Event{Topic: out, Payload: Event{ID: fmt.Sprint("out-", place), Amount: place}}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})))
+	next := w.Operation("mail")
+	next.Topic = out
+	w.Must(idem.Register(a.App, next, inOrder(&l, willingly)(a)))
+	a.Start()
+	a.sendNumbered(n, "a")
+	var want []string
+	for i := range each * n {
+		want = append(want, fmt.Sprint("out-", i))
+	}
+	a.AwaitEffects(want...)
+	l.want(w, each*n, "a")
+}
+
+func orderAcrossUnknownCommits(w *World) {
+	var mu sync.Mutex
+	commits := 0
+	w.faulty(func(u *unit) fault {
+		if !u.done {
+			return noFault
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		commits++
+		switch commits {
+		case 2, 5:
+			return lostCommit
+		case 3, 6:
+			return lostReply
+		}
+		return noFault
+	})
+	var l sequence
+	a := w.Consumer(w.Operation("billing"), inOrder(&l, willingly)).Start()
+	a.AwaitEffects(a.sendNumbered(10, "a")...)
+	l.want(w, 10, "a")
+}
+
+// inOrder remembers the order of the events; before may let them fail.
+func inOrder(s *sequence, before func(ctx context.Context, m idem.Message[Event]) error) func(a *App) idem.HandlerFunc[Event] {
+	return func(a *App) idem.HandlerFunc[Event] {
+		return func(ctx context.Context, m idem.Message[Event]) error {
+			if err := before(ctx, m); err != nil {
+				return err
+			}
+			s.add(string(m.OrderingKey()), m.Payload.Amount)
+			return a.Effects.Add(ctx, m.Payload.ID)
+		}
+	}
+}
+
+func willingly(context.Context, idem.Message[Event]) error { return nil }
+
+// sendNumbered sends n events of each ordering key and returns their ids.
+func (a *App) sendNumbered(n int, keys ...string) (all []string) {
+	a.w.Helper()
+	for _, key := range keys {
+		a.Send(a.w.numbered(key, n)...)
+		for i := range n {
+			all = append(all, fmt.Sprintf("%s-%d", key, i))
+		}
+	}
+	return all
 }

@@ -34,7 +34,7 @@ var quiet = wiring.Options{Logger: slog.New(slog.DiscardHandler)}
 const claimWait = 200 * time.Millisecond
 
 func memoryHarness() conformance.Harness {
-	return conformance.Harness{Name: "memory", New: func(t testing.TB) conformance.Place {
+	return conformance.Harness{Name: "memory", Backlog: 10_000, New: func(t testing.TB) conformance.Place {
 		tr, err := memorytransport.New(memorytransport.Config{Logger: quiet.Logger})
 		must(t, err)
 		t.Cleanup(func() { must(t, tr.Close()) })
@@ -90,7 +90,7 @@ func (f *storeFaults) outage(testing.TB) (restore func()) {
 }
 
 func sqliteHarness() conformance.Harness {
-	return conformance.Harness{Name: "sqlite", Parallel: 4, New: func(t testing.TB) conformance.Place {
+	return conformance.Harness{Name: "sqlite", Parallel: 4, Backlog: 10_000, New: func(t testing.TB) conformance.Place {
 		f := newSQLiteFile(t)
 		cfg := idem.Config{Transport: "sqlite", Store: "sqlite"}
 		cfg.SQLite.Path = f.path
@@ -153,7 +153,7 @@ func kafkaHarness() conformance.Harness {
 }
 
 func kafkaSQLiteHarness() conformance.Harness {
-	return conformance.Harness{Name: "kafka+sqlite", Parallel: 12, New: func(t testing.TB) conformance.Place {
+	return conformance.Harness{Name: "kafka+sqlite", Parallel: 12, Backlog: 10_000, New: func(t testing.TB) conformance.Place {
 		f := newSQLiteFile(t)
 		k := kafkaCluster{realKafka(t)}
 		cfg := idem.Config{Transport: "kafka", Store: "sqlite"}
@@ -172,7 +172,7 @@ func kafkaSQLiteHarness() conformance.Harness {
 
 // kafkaFakeHarness has the kit's store.
 func kafkaFakeHarness() conformance.Harness {
-	return conformance.Harness{Name: "kfake+memory", Parallel: 16, New: func(t testing.TB) conformance.Place {
+	return conformance.Harness{Name: "kfake+memory", Parallel: 16, Backlog: 10_000, New: func(t testing.TB) conformance.Place {
 		k := kafkaCluster{fakeKafka(t)}
 		return conformance.Place{
 			Open:      func(t testing.TB) conformance.Process { return k.process(t, conformance.Process{Close: func() {}}) },

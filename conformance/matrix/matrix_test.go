@@ -16,22 +16,31 @@ type skips map[string]conformance.Need
 
 // What pairs have not, and the cases that need it.
 var (
-	noRewind = skips{"DUP-11": conformance.NeedRewind} // a queue in a database has no positions
+	noRewind = lacking(conformance.NeedRewind, "DUP-11") // a queue in a database has no positions
 	// SQLite runs one writing transaction at a time.
-	noWriters = skips{"RACE-04": conformance.NeedWriters, "RACE-06": conformance.NeedWriters, "RACE-07": conformance.NeedWriters,
-		"LEASE-02": conformance.NeedWriters, "LEASE-03": conformance.NeedWriters, "LEASE-05": conformance.NeedWriters, "LEASE-06": conformance.NeedWriters}
-	noRefuse = skips{"DLQ-16": conformance.NeedRefuse} // the store in memory knows no constraints
+	noWriters = lacking(conformance.NeedWriters, "RACE-04", "RACE-06", "RACE-07", "ORDER-08", "FLOW-12",
+		"LEASE-02", "LEASE-03", "LEASE-05", "LEASE-06", "LEASE-08", "LEASE-09")
+	noRefuse = lacking(conformance.NeedRefuse, "DLQ-16") // the store in memory knows no constraints
 	// The queue in memory belongs to its process: nothing takes a message away.
-	noLoss = skips{"LEASE-02": conformance.NeedLoss, "LEASE-03": conformance.NeedLoss, "LEASE-05": conformance.NeedLoss, "LEASE-06": conformance.NeedLoss}
+	noLoss = lacking(conformance.NeedLoss, "LEASE-02", "LEASE-03", "LEASE-05", "LEASE-06", "LEASE-07")
 	// Nor do strangers reach it.
-	noStrangers = skips{"FOREIGN-01": conformance.NeedStrangers, "FOREIGN-02": conformance.NeedStrangers, "FOREIGN-03": conformance.NeedStrangers, "FOREIGN-04": conformance.NeedStrangers}
-	noOutage    = skips{"RETRY-13": conformance.NeedOutage}
-	noCuts      = skips{"RETRY-14": conformance.NeedDropConnections}
+	noStrangers = lacking(conformance.NeedStrangers, "FOREIGN-01", "FOREIGN-02", "FOREIGN-03", "FOREIGN-04")
+	noLeases    = lacking(conformance.NeedExpireLeases, "LEASE-09") // Kafka has sessions
+	noOutage    = lacking(conformance.NeedOutage, "RETRY-13")
+	noCuts      = lacking(conformance.NeedDropConnections, "RETRY-14")
 )
+
+func lacking(n conformance.Need, ids ...string) skips {
+	s := skips{}
+	for _, id := range ids {
+		s[id] = n
+	}
+	return s
+}
 
 func TestMemory(t *testing.T) {
 	t.Parallel()
-	run(t, memoryHarness(), noRewind, noRefuse, noCuts, noLoss, noStrangers)
+	run(t, memoryHarness(), noRewind, noRefuse, noCuts, noLeases, noLoss, noStrangers)
 }
 
 func TestSQLite(t *testing.T) {
@@ -46,17 +55,17 @@ func TestPostgres(t *testing.T) {
 
 func TestKafka(t *testing.T) {
 	t.Parallel()
-	run(t, kafkaHarness(), noOutage)
+	run(t, kafkaHarness(), noOutage, noLeases)
 }
 
 func TestKafkaSQLite(t *testing.T) {
 	t.Parallel()
-	run(t, kafkaSQLiteHarness(), noWriters, noCuts)
+	run(t, kafkaSQLiteHarness(), noLeases, noWriters, noCuts)
 }
 
 func TestKafkaFake(t *testing.T) {
 	t.Parallel()
-	run(t, kafkaFakeHarness(), noRefuse, noOutage, noCuts)
+	run(t, kafkaFakeHarness(), noRefuse, noOutage, noCuts, noLeases)
 }
 
 func run(t *testing.T, h conformance.Harness, lacks ...skips) {

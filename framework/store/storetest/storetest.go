@@ -33,10 +33,18 @@ type Options struct {
 	BreakCommit func(t *testing.T, s idem.Store, applied bool)
 }
 
-// Run runs every case, each on its own store. Open returns a store on an empty
-// database (Run migrates it) whose Claim waits at most about two seconds; it
-// registers its own clean-up.
-func Run(t *testing.T, open func(t *testing.T) idem.Store, o Options) {
+// Case is one promise of a store.
+type Case struct {
+	// Group and Name name it; they stay.
+	Group, Name string
+
+	run func(*bench)
+}
+
+// Run puts a store to the test. Open returns a store on an empty database (Run
+// migrates it) whose Claim waits at most about two seconds; it registers its own
+// clean-up.
+func (c Case) Run(t *testing.T, open func(t *testing.T) idem.Store, o Options) {
 	t.Helper()
 	if o.Effect == nil || o.Count == nil {
 		t.Fatal("storetest: Options.Effect and Options.Count are required")
@@ -44,6 +52,12 @@ func Run(t *testing.T, open func(t *testing.T) idem.Store, o Options) {
 	if o.Bubble == nil {
 		o.Bubble = func(t *testing.T, run func(*testing.T)) { run(t) }
 	}
+	o.Bubble(t, func(t *testing.T) { c.run(newBench(t, open(t), o)) })
+}
+
+// Cases returns all cases, by group.
+func Cases() []Case {
+	var all []Case
 	for _, group := range []struct {
 		name  string
 		cases []testCase
@@ -62,15 +76,20 @@ func Run(t *testing.T, open func(t *testing.T) idem.Store, o Options) {
 		{"DeadLetterQuery", queryCases},
 		{"Operations", operationCases},
 	} {
-		t.Run(group.name, func(t *testing.T) {
-			for _, c := range group.cases {
-				t.Run(c.name, func(t *testing.T) {
-					t.Parallel()
-					o.Bubble(t, func(t *testing.T) {
-						c.run(newBench(t, open(t), o))
-					})
-				})
-			}
+		for _, c := range group.cases {
+			all = append(all, Case{group.name, c.name, c.run})
+		}
+	}
+	return all
+}
+
+// Run runs every case in parallel, each on its own store; see [Case.Run].
+func Run(t *testing.T, open func(t *testing.T) idem.Store, o Options) {
+	t.Helper()
+	for _, c := range Cases() {
+		t.Run(c.Group+"/"+c.Name, func(t *testing.T) {
+			t.Parallel()
+			c.Run(t, open, o)
 		})
 	}
 }
