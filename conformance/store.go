@@ -39,10 +39,12 @@ func storeID(c storetest.Case) string { return "STORE-" + c.Group + "-" + c.Name
 // words turns "LosersWaitForTheWinner" into "losers wait for the winner".
 func words(name string) string {
 	var b strings.Builder
-	for i, r := range name {
-		if unicode.IsUpper(r) && i > 0 {
+	upper := true // the letter before is a capital
+	for _, r := range name {
+		if unicode.IsUpper(r) && !upper {
 			b.WriteByte(' ')
 		}
+		upper = unicode.IsUpper(r)
 		b.WriteRune(unicode.ToLower(r))
 	}
 	return b.String()

@@ -15,7 +15,7 @@ import (
 
 const root = "../.." // of the module
 
-var documents = []string{"README.md", "README.pt-BR.md", "ARCHITECTURE.md", "CONTRIBUTING.md"}
+var documents = []string{"README.md", "README.pt-BR.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/conformance.md"}
 
 // Go code in a document is a piece of a Go file that the compiler sees.
 func TestGoCodeOfDocumentsCompiles(t *testing.T) {
