@@ -2,9 +2,10 @@
 PKG ?=
 ARGS ?=
 FUZZTIME ?= 10s
+KILLS ?= 200
 
 .DEFAULT_GOAL := help
-.PHONY: help test test-short race fuzz bench demo lint fmt generate generate-check brokers-up brokers-down
+.PHONY: help test test-short race certify fuzz bench demo lint fmt generate generate-check brokers-up brokers-down
 
 help: ## show this help
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r target text; do printf '  %-16s %s\n' "$$target" "$$text"; done
@@ -17,6 +18,9 @@ test-short: ## quick tests without servers and race detector
 
 race: ## tests five times over, to find what fails now and then (PKG, ARGS as for test)
 	@scripts/test.sh -count=5 $(ARGS) $(PKG)
+
+certify: ## write conformance/CERTIFICATE.md anew: all cases, 200 kills for each pair (KILLS=200)
+	@scripts/certify.sh $(KILLS)
 
 fuzz: ## every fuzz test for FUZZTIME (10s)
 	@scripts/fuzz.sh $(FUZZTIME)

@@ -54,7 +54,11 @@ type view struct {
 	Servers             []server
 	Require             string
 	KafkaEnv            []string
+	Certify             []certificate
 }
+
+// certificate is how idemctl certifies a transport.
+type certificate struct{ Name, Flags string }
 
 type server struct{ Transport, Variable string }
 
@@ -72,6 +76,14 @@ func newView(o Options) (view, error) {
 	var quoted []string
 	for _, t := range o.Transports {
 		quoted = append(quoted, `"`+t+`"`)
+		switch t {
+		case "kafka":
+			v.Certify = append(v.Certify, certificate{t, "-transport kafka -set store=postgres"})
+		case "kafkasqlite":
+			v.Certify = append(v.Certify, certificate{t, "-transport kafka -set store=sqlite"})
+		case "sqlite", "postgres":
+			v.Certify = append(v.Certify, certificate{t, "-transport " + t})
+		}
 		switch t {
 		case "postgres":
 			v.Postgres = true
