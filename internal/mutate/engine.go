@@ -61,9 +61,9 @@ func Mutations() []Mutation {
 			Name: "claim", What: "a key that is done does not keep its message from running",
 			Own: copies, External: copies,
 			edits: []Edit{
-				{engine, "if err := a.admit(h.Record); err != nil {\n\t\t\treturn err\n\t\t}\n\t\tu :=",
-					"if err := a.admit(h.Record); err != nil && !(mutated(\"claim\") && errors.Is(err, errDuplicate)) {\n\t\t\treturn err\n\t\t}\n\t\tu :="},
-				{external, "if err := a.admit(rec); err != nil {", "if err := a.admit(rec); err != nil && !(mutated(\"claim\") && errors.Is(err, errDuplicate)) {"},
+				{engine, "if err := a.admit(h); err != nil {\n\t\t\treturn err\n\t\t}\n\t\ta.Reached(ctx, StepClaimed)",
+					"if err := a.admit(h); err != nil && !(mutated(\"claim\") && errors.Is(err, errDuplicate)) {\n\t\t\treturn err\n\t\t}\n\t\ta.Reached(ctx, StepClaimed)"},
+				{external, "if err := a.admit(h); err != nil {", "if err := a.admit(h); err != nil && !(mutated(\"claim\") && errors.Is(err, errDuplicate)) {"},
 			},
 		},
 		{
@@ -80,15 +80,15 @@ func Mutations() []Mutation {
 			Own: []string{"retry", "permanent", "replay"},
 			edits: []Edit{
 				{engine, "token := newToken()\n\tran := false\n", "token := newToken()\n\tran := false\n\tvar kept error\n"},
-				{engine, "return c.run(context.WithValue(ctx, unitKey{}, u), a.info(), a.payload)\n\t\t}); err != nil {",
-					"return c.run(context.WithValue(ctx, unitKey{}, u), a.info(), a.payload)\n\t\t}); err != nil {\n\t\t\tif mutated(\"rollback\") {\n\t\t\t\tkept = err\n\t\t\t\treturn nil\n\t\t\t}"},
+				{engine, "return c.run(context.WithValue(ctx, unitKey{}, u), a.info(u), a.payload)\n\t\t}); err != nil {",
+					"return c.run(context.WithValue(ctx, unitKey{}, u), a.info(u), a.payload)\n\t\t}); err != nil {\n\t\t\tif mutated(\"rollback\") {\n\t\t\t\tkept = err\n\t\t\t\treturn nil\n\t\t\t}"},
 				{engine, "\tif ran {\n\t\treturn c.afterRun(ctx, a, err)", "\tif kept != nil {\n\t\treturn kept\n\t}\n\tif ran {\n\t\treturn c.afterRun(ctx, a, err)"},
 			},
 		},
 		{
 			Name: "fingerprint", What: "a key that is used again for something else is not noticed",
 			Own: []string{"keyreuse"}, External: []string{"keyreuse"},
-			edits: []Edit{{identity, "return rec.Fingerprint == \"\" ||", "return mutated(\"fingerprint\") || rec.Fingerprint == \"\" ||"}},
+			edits: []Edit{{identity, "(rec.Fingerprint == \"\" || own == \"\" ||", "(mutated(\"fingerprint\") || rec.Fingerprint == \"\" || own == \"\" ||"}},
 		},
 		{
 			Name: "retention", What: "keys are forgotten at once",
