@@ -109,11 +109,6 @@ func (p *proc) publish(ids ...string) {
 	must(p.t, p.Transport.Publisher().Publish(p.w.topic, msgs...))
 }
 
-func (p *proc) publishRaw(key string, body []byte) {
-	p.t.Helper()
-	must(p.t, p.Transport.Publisher().Publish(p.w.topic, p.message(idem.Envelope{Key: []byte(key)}, body)))
-}
-
 func (p *proc) message(e idem.Envelope, body []byte) *message.Message {
 	msg := message.NewMessage("", body)
 	msg.SetContext(idem.WithEnvelope(p.t.Context(), e))
@@ -149,20 +144,6 @@ func (p *proc) tap(topic string) func() []*message.Message {
 		defer mu.Unlock()
 		return got[:len(got):len(got)]
 	}
-}
-
-// backlog is what a group has not acknowledged, where the transport knows it.
-func (p *proc) backlog(group string) (n int, known bool) {
-	p.t.Helper()
-	queue, ok := p.Transport.(interface {
-		Depth(ctx context.Context, topic, group string) (int, time.Duration, error)
-	})
-	if !ok {
-		return 0, false
-	}
-	n, _, err := queue.Depth(p.t.Context(), p.w.topic, group)
-	must(p.t, err)
-	return n, true
 }
 
 // patience is how long a condition may take to become true.

@@ -4,9 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"maps"
 	"path/filepath"
-	"slices"
 	"testing"
 	"time"
 
@@ -65,12 +63,6 @@ var (
 	withSQL      = []string{"sqlite", "postgres", "kafka", "kafka-sqlite"}
 	withPostgres = []string{"postgres", "kafka"}
 )
-
-// everywhere runs a scenario on each world.
-func everywhere(t *testing.T, scenario func(t *testing.T, w *world)) {
-	t.Helper()
-	on(t, slices.Sorted(maps.Keys(worlds)), scenario)
-}
 
 // on runs a scenario on the named worlds, side by side: they mostly wait.
 func on(t *testing.T, names []string, scenario func(t *testing.T, w *world)) {
