@@ -18,7 +18,7 @@ func drainCases() []Case {
 		{ID: "DRAIN-01", Intent: "what is in hand at the stop finishes, is acknowledged and never comes again", Run: drainFinishes},
 		{ID: "DRAIN-02", Intent: "a stop in the middle of a batch loses nothing and repeats nothing", Run: drainMidBatch},
 		{ID: "DRAIN-03", Intent: "a handler that outlives the drain has no effect; its message comes again with its attempts", Run: drainOutlived},
-		{ID: "DRAIN-04", Intent: "ten restarts while messages flow: each takes effect once, nothing is run twice", Run: drainRestarts},
+		{ID: "DRAIN-04", Intent: "five restarts while messages flow: each takes effect once, nothing is run twice", Run: drainRestarts},
 		{ID: "DRAIN-05", Intent: "a stop while a message waits for its retry keeps message and attempts", Run: drainWaiting},
 		{ID: "DRAIN-06", Intent: "a stop with nothing to do ends at once, and so does a stop while paused", Run: drainIdle},
 		{ID: "DRAIN-07", Intent: "a restart behind an unfinished message neither loses it nor runs those after it again", Run: drainHole},
@@ -69,13 +69,13 @@ func drainMidBatch(w *World) {
 	var once sync.Once
 	var runs Tally
 	handler := doing(&runs, func(ctx context.Context, a *App, m idem.Message[Event], run int) error {
-		if runs.Total() >= 30 {
+		if runs.Total() >= 15 {
 			once.Do(func() { close(halfway) })
 		}
 		return effect(ctx, a, m, run)
 	})
 	a := w.Consumer(w.Operation("billing"), handler).Start()
-	all := IDs(100)
+	all := IDs(50)
 	a.Publish(all...)
 	<-halfway
 	if err := a.Stop(); err != nil {
@@ -127,10 +127,10 @@ func drainOutlived(w *World) {
 func drainRestarts(w *World) {
 	var runs Tally
 	op := w.Operation("billing")
-	all := IDs(120)
+	all := IDs(60)
 	a := w.Consumer(op, counted(&runs)).Start()
 	a.Publish(all...)
-	for round := range 10 {
+	for round := range 5 {
 		w.AwaitCount("runs", min(round*8, len(all)), runs.Total)
 		w.Must(a.Stop())
 		a = w.Consumer(op, counted(&runs)).Start()

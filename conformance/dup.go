@@ -274,7 +274,7 @@ func dupRetention(w *World) {
 			continue // this machine is too slow to tell
 		}
 		runs.WantRuns(w, 1, id)
-		<-time.After(time.Until(begun.Add(op.Retention + time.Second))) // all of the retention
+		<-time.After(op.Retention + time.Second) // all of the retention
 		a.Publish(id)
 		w.AwaitCount("effect after the retention", 2, effects)
 		return

@@ -65,7 +65,7 @@ func flowInFlight(w *World) {
 			return a.Effects.Add(ctx, m.Payload.ID)
 		}
 	}).Start()
-	all := IDs(60)
+	all := IDs(24)
 	a.Publish(all...)
 	w.AwaitCount("a handler", 1, func() int { return int(in.Load()) })
 	close(release)
@@ -145,7 +145,7 @@ func flowBacklog(w *World) {
 	w.AwaitCount("a full hand, or the only writer", 1, func() int { return len(entered) + 1 })
 	grown := int64(heap()) - int64(before)
 	end()
-	w.AwaitCount("the end of 200", 200, func() int { return a.Count(idem.Done) })
+	w.AwaitCount("the end of 100", 100, func() int { return a.Count(idem.Done) })
 	grown = max(grown, int64(heap())-int64(before))
 	w.Note("a backlog of %d messages of 1.5 kB: the heap grew by %d kB", backlog, grown>>10)
 	if grown > allowed {
@@ -170,10 +170,10 @@ func flowClosedPublisher(w *World) {
 
 func flowProducers(w *World) {
 	a := w.Consumer(w.Operation("billing"), AddEffect).Start()
-	all := IDs(200)
+	all := IDs(80)
 	var publishing sync.WaitGroup
 	for n := range 8 {
-		publishing.Go(func() { a.Publish(all[n*25 : (n+1)*25]...) })
+		publishing.Go(func() { a.Publish(all[n*10 : (n+1)*10]...) })
 	}
 	publishing.Wait()
 	a.AwaitEffects(all...)

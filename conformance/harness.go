@@ -14,6 +14,11 @@ type Harness struct {
 	// New makes an isolated place for one case and registers its clean-up. It is
 	// called by many cases at once. Required.
 	New func(t testing.TB) Place
+	// Config is what the applications of all cases are assembled with, such as
+	// another transaction mode; cases change parts of it. Zero is the default.
+	Config idem.Config
+	// Cases to run; nil means all of [Cases].
+	Cases []Case
 	// Parallel is how many cases run at a time; they mostly wait. 0 means 8.
 	Parallel int
 	// Backlog is how many messages wait in the case of the slow consumer; 0

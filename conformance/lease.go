@@ -298,7 +298,6 @@ func leaseLostKnown(w *World) {
 	b.AwaitEffects("1")
 	w.AwaitCount("the old owner giving up", 1, func() int { return a.Count(idem.Abandon) })
 	b.WantOnce("1")
-	runs.WantRuns(w, 2, "1")
 	runs.WantApart(w)
 	b.WantNoDead()
 }

@@ -100,7 +100,7 @@ func orderOfManyKeys(w *World) {
 		}
 	}).Start()
 	var keys []string
-	const each = 10
+	const each = 4
 	var queues [][]*message.Message
 	for i := range 20 {
 		keys = append(keys, fmt.Sprint("k", i))
@@ -129,14 +129,14 @@ func orderSurvivesHandOver(w *World) {
 	keys := []string{"a", "b", "c", "d", "e"}
 	a := w.Consumer(op, handler).Start()
 	for _, key := range keys {
-		a.Send(w.numbered(key, 30)...)
+		a.Send(w.numbered(key, 12)...)
 	}
-	w.AwaitCount("events", 20, order.total)
+	w.AwaitCount("events", 10, order.total)
 	b := w.Consumer(op, handler).Start()
-	w.AwaitCount("events", 60, order.total)
+	w.AwaitCount("events", 25, order.total)
 	w.Must(a.Stop())
-	w.AwaitCount("events", 30*len(keys), order.total)
-	order.want(w, 30, keys...)
+	w.AwaitCount("events", 12*len(keys), order.total)
+	order.want(w, 12, keys...)
 	b.WantNoDead()
 }
 

@@ -258,7 +258,7 @@ func retryBreakerBeyondTheCap(w *World) {
 
 func retryTimeout(w *World) {
 	op := w.Operation("billing")
-	op.Policy.Timeout, op.Policy.MaxAttempts = 200*time.Millisecond, 2
+	op.Policy.Timeout, op.Policy.MaxAttempts = time.Second, 2
 	var runs Tally
 	a := w.Consumer(op, func(a *App) idem.HandlerFunc[Event] {
 		return func(ctx context.Context, m idem.Message[Event]) error {

@@ -47,7 +47,10 @@ func Run(t *testing.T, h Harness, more ...Case) []Result {
 	}
 	h.Backlog = cmp.Or(h.Backlog, 100_000)
 	has := h.traits(t)
-	cases := slices.Concat(Cases(), more)
+	if h.Cases == nil {
+		h.Cases = Cases()
+	}
+	cases := slices.Concat(h.Cases, more)
 	results := make([]Result, len(cases))
 	var running sync.WaitGroup
 	slots := make(chan struct{}, h.Parallel)
@@ -85,7 +88,7 @@ func (h Harness) run(t *testing.T, has traits, c Case, r *Result) {
 	}
 	begun := time.Now()
 	w := newWorld(t, h.New(t))
-	w.backlog = h.Backlog
+	w.backlog, w.Config = h.Backlog, h.Config
 	t.Cleanup(func() { // before that of the place, which was registered earlier
 		r.Seconds, r.Notes = time.Since(begun).Seconds(), w.notes
 		if !t.Failed() {

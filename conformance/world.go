@@ -231,7 +231,7 @@ func (w *World) Event(id string) *message.Message {
 }
 
 // patience is how long a condition may take to become true.
-const patience = 60 * time.Second
+const patience = 2 * time.Minute
 
 // Await polls a condition until it holds; state is what was last seen.
 func (w *World) Await(what string, cond func() (ok bool, state any)) {

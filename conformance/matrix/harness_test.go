@@ -153,7 +153,7 @@ func kafkaHarness() conformance.Harness {
 }
 
 func kafkaSQLiteHarness() conformance.Harness {
-	return conformance.Harness{Name: "kafka+sqlite", Parallel: 12, Backlog: 10_000, New: func(t testing.TB) conformance.Place {
+	return conformance.Harness{Name: "kafka+sqlite", Parallel: 6, Backlog: 10_000, New: func(t testing.TB) conformance.Place {
 		f := newSQLiteFile(t)
 		k := kafkaCluster{realKafka(t)}
 		cfg := idem.Config{Transport: "kafka", Store: "sqlite"}
