@@ -179,7 +179,7 @@ func fidelityDelivery(w *World) {
 	defer cancel()
 	positions := map[string]string{} // by payload
 	again := 0
-	for deadline := time.After(patience); len(positions) < 5 || again < 5; {
+	for deadline := time.After(w.patience); len(positions) < 5 || again < 5; {
 		select {
 		case msg := <-in:
 			d, ok := idem.DeliveryFrom(msg.Context())

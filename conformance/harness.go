@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/idem-go/idem/framework/idem"
 )
@@ -19,6 +20,9 @@ type Harness struct {
 	Config idem.Config
 	// Cases to run; nil means all of [Cases].
 	Cases []Case
+	// Patience is how long a condition may take to become true before a case
+	// fails; 0 means two minutes.
+	Patience time.Duration
 	// Parallel is how many cases run at a time; they mostly wait. 0 means 8.
 	Parallel int
 	// Backlog is how many messages wait in the case of the slow consumer; 0

@@ -88,7 +88,7 @@ func (h Harness) run(t *testing.T, has traits, c Case, r *Result) {
 	}
 	begun := time.Now()
 	w := newWorld(t, h.New(t))
-	w.backlog, w.Config = h.Backlog, h.Config
+	w.backlog, w.Config, w.patience = h.Backlog, h.Config, cmp.Or(h.Patience, patience)
 	t.Cleanup(func() { // before that of the place, which was registered earlier
 		r.Seconds, r.Notes = time.Since(begun).Seconds(), w.notes
 		if !t.Failed() {

@@ -47,14 +47,15 @@ type World struct {
 	store   idem.Store // the kit's own, if the harness brings none
 	effects Effects
 
-	backlog int // of the harness
+	backlog  int           // of the harness
+	patience time.Duration // of the harness
 
 	mu    sync.Mutex
 	notes []string
 }
 
 func newWorld(t *testing.T, p Place) *World {
-	w := &World{T: t, Place: p}
+	w := &World{T: t, Place: p, patience: patience}
 	if w.Place.Topic == nil {
 		word := strings.ToLower(rand.Text()[:10])
 		w.Place.Topic = func(name string) string { return "t_" + word + "_" + name }
@@ -230,20 +231,21 @@ func (w *World) Event(id string) *message.Message {
 	return w.Message(idem.Envelope{Key: []byte(id)}, body)
 }
 
-// patience is how long a condition may take to become true.
+// patience is how long a condition may take to become true, if the harness does
+// not say: machines that test are slow.
 const patience = 2 * time.Minute
 
 // Await polls a condition until it holds; state is what was last seen.
 func (w *World) Await(what string, cond func() (ok bool, state any)) {
 	w.Helper()
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(w.patience)
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, 160*time.Millisecond) {
 		ok, state := cond()
 		if ok {
 			return
 		}
 		if time.Now().After(deadline) {
-			w.Fatalf("%s: not after %v; last seen: %v", what, patience, state)
+			w.Fatalf("%s: not after %v; last seen: %v", what, w.patience, state)
 		}
 		time.Sleep(wait)
 	}

@@ -2,7 +2,9 @@ package matrix
 
 import (
 	"database/sql"
+	"os"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -69,6 +71,11 @@ func TestKafkaFake(t *testing.T) {
 
 func run(t *testing.T, h conformance.Harness, lacks ...skips) {
 	t.Helper()
+	if text := os.Getenv(envPatience); text != "" {
+		var err error
+		h.Patience, err = time.ParseDuration(text)
+		must(t, err)
+	}
 	if h.Cases == nil {
 		h.Cases = conformance.Cases()
 	}

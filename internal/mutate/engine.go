@@ -10,6 +10,10 @@ type Mutation struct {
 	// Own and External are subtests of idemtest's Gold and GoldExternal that must fail; none if
 	// the mutation does not concern that kind of handler.
 	Own, External []string
+	// Cases are cases of the conformance kit each of which must fail, on the
+	// pair of that name in conformance/matrix ("" is TestMemory).
+	Cases []string
+	Pair  string
 
 	edits []Edit
 }
@@ -25,7 +29,7 @@ func Env(m Mutation) string { return envMutation + "=" + m.Name }
 func Engine(t testing.TB) string {
 	t.Helper()
 	var edits []Edit
-	for _, m := range Mutations() {
+	for _, m := range append(Mutations(), KitMutations()...) {
 		edits = append(edits, m.edits...)
 	}
 	return overlay(t, map[string]string{"framework/idem/mutated_overlay.go": mutated}, edits)
@@ -36,6 +40,9 @@ const mutated = `package idem
 import "os"
 
 func mutated(name string) bool { return os.Getenv("` + envMutation + `") == name }
+
+// Mutated is for the packages around this one.
+func Mutated(name string) bool { return mutated(name) }
 
 func mutatedValue[T any](name string, is, otherwise T) T {
 	if mutated(name) {
@@ -59,7 +66,8 @@ func Mutations() []Mutation {
 	return []Mutation{
 		{
 			Name: "claim", What: "a key that is done does not keep its message from running",
-			Own: copies, External: copies,
+			Cases: []string{"DUP-01"},
+			Own:   copies, External: copies,
 			edits: []Edit{
 				{engine, "if err := a.admit(h); err != nil {\n\t\t\treturn err\n\t\t}\n\t\ta.Reached(ctx, StepClaimed)",
 					"if err := a.admit(h); err != nil && !(mutated(\"claim\") && errors.Is(err, errDuplicate)) {\n\t\t\treturn err\n\t\t}\n\t\ta.Reached(ctx, StepClaimed)"},
@@ -68,7 +76,8 @@ func Mutations() []Mutation {
 		},
 		{
 			Name: "mark", What: "what is done is not marked as done",
-			Own: copies,
+			Cases: []string{"DUP-03"},
+			Own:   copies,
 			edits: []Edit{
 				{engine, "if err := h.save(ctx, up); err != nil {", "if err := h.save(ctx, up); err != nil && !mutated(\"mark\") {"},
 				{identity, "func (h *held) save(ctx context.Context, up Update) error {",
@@ -77,7 +86,8 @@ func Mutations() []Mutation {
 		},
 		{
 			Name: "rollback", What: "what a failed run wrote is committed",
-			Own: []string{"retry", "permanent", "replay"},
+			Cases: []string{"RETRY-01"},
+			Own:   []string{"retry", "permanent", "replay"},
 			edits: []Edit{
 				{engine, "token := newToken()\n\tran := false\n", "token := newToken()\n\tran := false\n\tvar kept error\n"},
 				{engine, "return c.run(context.WithValue(ctx, unitKey{}, u), a.info(u), a.payload)\n\t\t}); err != nil {",
@@ -87,22 +97,26 @@ func Mutations() []Mutation {
 		},
 		{
 			Name: "fingerprint", What: "a key that is used again for something else is not noticed",
-			Own: []string{"keyreuse"}, External: []string{"keyreuse"},
+			Cases: []string{"DUP-14"},
+			Own:   []string{"keyreuse"}, External: []string{"keyreuse"},
 			edits: []Edit{{identity, "(rec.Fingerprint == \"\" || own == \"\" ||", "(mutated(\"fingerprint\") || rec.Fingerprint == \"\" || own == \"\" ||"}},
 		},
 		{
 			Name: "retention", What: "keys are forgotten at once",
-			Own: []string{"expiry"}, External: []string{"expiry"},
+			Cases: []string{"DUP-05"},
+			Own:   []string{"expiry"}, External: []string{"expiry"},
 			edits: []Edit{{attempt, "Retention: a.Consumer.Retention,", "Retention: mutatedValue(\"retention\", a.Consumer.Retention, time.Microsecond),"}},
 		},
 		{
 			Name: "letter", What: "a message that is given up is gone",
-			Own: []string{"permanent", "replay", "keyreuse", "invalid"}, External: []string{"permanent", "replay", "keyreuse", "invalid"},
+			Cases: []string{"DLQ-15"},
+			Own:   []string{"permanent", "replay", "keyreuse", "invalid"}, External: []string{"permanent", "replay", "keyreuse", "invalid"},
 			edits: []Edit{{record, "\tstored, err := tx.Park(ctx, d)\n", "\tif mutated(\"letter\") {\n\t\treturn nil\n\t}\n\tstored, err := tx.Park(ctx, d)\n"}},
 		},
 		{
 			Name: "payload", What: "a dead letter is not what was sent",
-			Own: []string{"permanent", "replay", "keyreuse", "invalid"}, External: []string{"permanent"},
+			Cases: []string{"DLQ-03"},
+			Own:   []string{"permanent", "replay", "keyreuse", "invalid"}, External: []string{"permanent"},
 			edits: []Edit{{record, "Payload:  a.payload, Replays: a.replays,", "Payload: mutatedValue(\"payload\", a.payload, append([]byte(\" \"), a.payload...)), Replays: a.replays,"}},
 		},
 		{
@@ -112,6 +126,7 @@ func Mutations() []Mutation {
 		},
 		{
 			Name: "reconcile", What: "a call whose outcome is unknown is made again",
+			Cases:    []string{"RETRY-17"},
 			External: []string{"lostresult"},
 			edits:    []Edit{{external, "if rec.Status == StatusStarted && result == nil {", "if rec.Status == StatusStarted && result == nil && !mutated(\"reconcile\") {"}},
 		},
