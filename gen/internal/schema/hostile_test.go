@@ -36,7 +36,7 @@ func TestHostile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
 			_, _, problems := build(tc.text, schema.Options{})
-			if took := time.Since(start); took > 5*time.Second {
+			if took := time.Since(start); took > 60*time.Second {
 				t.Errorf("took %v", took)
 			}
 			if len(problems) == 0 || problems[0].Code != tc.want {
