@@ -47,7 +47,7 @@ func TestHostilePackagesEndSoon(t *testing.T) {
 			start := time.Now()
 			var problems diag.List
 			gosrc.Load(fstest.MapFS{"p/a.go": {Data: []byte(text)}}, "p", &problems, gosrc.Options{MessageHeader: "name"})
-			if took := time.Since(start); took > 10*time.Second {
+			if took := time.Since(start); took > 60*time.Second {
 				t.Errorf("took %s", took)
 			}
 		})
