@@ -19,7 +19,8 @@
 // What a transport cannot do, it says in its [idem.Capabilities]; a case that
 // needs it is then skipped, by that name. What only a harness can do, such as
 // cutting connections, is in [Faults]. [Cases] lists what is proved, under ids
-// that stay. With IDEM_CONFORMANCE_REPORT set to a directory, [Run] writes what
+// that stay; docs/conformance.md shows them and says how to read the results.
+// [RunStore] does the same for a store, with [StoreCases]. With IDEM_CONFORMANCE_REPORT set to a directory, [Run] writes what
 // was done and seen there, one JSON file for each harness.
 //
 // The kit reaches no client of a broker or database. The pairs of this module
