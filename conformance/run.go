@@ -2,13 +2,16 @@ package conformance
 
 import (
 	"cmp"
-	"encoding/json"
+	"fmt"
 	"os"
-	"path/filepath"
+	"reflect"
 	"slices"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/idem-go/idem/conformance/report"
+	"github.com/idem-go/idem/framework/idem"
 )
 
 // Outcome of a case.
@@ -46,6 +49,7 @@ func Run(t *testing.T, h Harness, more ...Case) []Result {
 		h.Parallel = 8
 	}
 	h.Backlog = cmp.Or(h.Backlog, 100_000)
+	begun := time.Now()
 	has := h.traits(t)
 	if h.Cases == nil {
 		h.Cases = Cases()
@@ -63,7 +67,7 @@ func Run(t *testing.T, h Harness, more ...Case) []Result {
 	}
 	running.Wait()
 	results = slices.DeleteFunc(results, func(r Result) bool { return r.ID == "" })
-	h.report(t, results)
+	h.report(t, has.caps, begun, results)
 	return results
 }
 
@@ -99,20 +103,35 @@ func (h Harness) run(t *testing.T, has traits, c Case, r *Result) {
 }
 
 // report writes the results where somebody wants them.
-func (h Harness) report(t *testing.T, results []Result) {
+func (h Harness) report(t *testing.T, caps idem.Capabilities, begun time.Time, results []Result) {
 	t.Helper()
-	dir := os.Getenv("IDEM_CONFORMANCE_REPORT")
+	dir := os.Getenv(report.Env)
 	if dir == "" {
 		return
 	}
-	text, err := json.MarshalIndent(map[string]any{"harness": h.Name, "at": time.Now().UTC(), "results": results}, "", "\t")
-	if err == nil {
-		err = os.MkdirAll(dir, 0o755)
+	c := report.Conformance{
+		Harness:      h.Name,
+		Run:          report.Run{Started: begun.UTC(), Seconds: time.Since(begun).Seconds(), Environment: report.Here()},
+		Capabilities: declared(caps),
 	}
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, h.Name+".json"), append(text, '\n'), 0o644)
+	for _, r := range results {
+		c.Results = append(c.Results, report.Result{
+			ID: r.ID, Intent: r.Intent, Outcome: report.Outcome(r.Outcome), Reason: string(r.Skipped), Seconds: r.Seconds, Notes: r.Notes,
+		})
 	}
-	if err != nil {
+	if err := report.Write(dir, h.Name, report.Report{Conformance: []report.Conformance{c}}); err != nil {
 		t.Errorf("conformance: writing the report: %v", err)
 	}
+}
+
+// declared are the capabilities that are not zero, by the name of their field.
+func declared(caps idem.Capabilities) map[string]string {
+	out := map[string]string{}
+	v := reflect.ValueOf(caps)
+	for i := range v.NumField() {
+		if f := v.Field(i); !f.IsZero() {
+			out[v.Type().Field(i).Name] = fmt.Sprint(f.Interface())
+		}
+	}
+	return out
 }

@@ -57,15 +57,16 @@ func RunStore(t *testing.T, h StoreHarness) []Result {
 	if h.Name == "" || h.Open == nil || h.Effect == nil || h.Count == nil {
 		t.Fatal("conformance: StoreHarness needs Name, Open, Effect and Count")
 	}
+	begun := time.Now()
 	var mu sync.Mutex
 	var results []Result
 	t.Run("store", func(t *testing.T) {
 		for _, c := range storetest.Cases() {
 			t.Run(storeID(c), func(t *testing.T) {
 				t.Parallel()
-				begun := time.Now()
+				began := time.Now()
 				t.Cleanup(func() {
-					r := Result{ID: storeID(c), Intent: words(c.Name), Outcome: Passed, Seconds: time.Since(begun).Seconds()}
+					r := Result{ID: storeID(c), Intent: words(c.Name), Outcome: Passed, Seconds: time.Since(began).Seconds()}
 					switch {
 					case t.Failed():
 						r.Outcome = Failed
@@ -80,7 +81,7 @@ func RunStore(t *testing.T, h StoreHarness) []Result {
 			})
 		}
 	})
-	Harness{Name: h.Name}.report(t, results)
+	Harness{Name: h.Name}.report(t, idem.Capabilities{}, begun, results)
 	return results
 }
 

@@ -30,6 +30,7 @@ fi
 step go mod
 go mod verify
 go mod tidy -diff
+(cd examples/dirtransport && go mod tidy -diff)
 
 if command -v shellcheck >/dev/null; then
   step shellcheck
