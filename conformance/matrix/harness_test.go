@@ -135,7 +135,7 @@ func postgresHarness() conformance.Harness {
 
 // kafkaHarness has its store in PostgreSQL.
 func kafkaHarness() conformance.Harness {
-	return conformance.Harness{Name: "kafka+postgres", Parallel: 16, New: func(t testing.TB) conformance.Place {
+	return conformance.Harness{Name: "kafka+postgres", Parallel: 8, New: func(t testing.TB) conformance.Place {
 		db := newPGDatabase(t)
 		k := kafkaCluster{realKafka(t)}
 		cfg := idem.Config{Transport: "kafka", Store: "postgres"}
