@@ -43,7 +43,9 @@ func (n names) operation(name, topic string, mode idem.TransactionMode) idem.Ope
 	return idem.Operation{
 		Name: name + "-" + n.run, Topic: topic, Key: idem.KeyFrom(idem.FromPayload("/id")), Transaction: mode,
 		Policy: idem.Policy{
-			Quick: -1, Timeout: 2 * time.Second, MaxDeliveries: -1, // it is killed more often than a limit would allow
+			// What a starved machine or a killed server fails is nobody's fault, and
+			// it is killed more often than a limit would allow.
+			Quick: -1, Timeout: 10 * time.Second, MaxAttempts: 1000, MaxDeliveries: -1,
 			Backoff: idem.Backoff{Base: 20 * time.Millisecond, Max: 100 * time.Millisecond},
 		},
 	}
@@ -77,7 +79,7 @@ func register(p *pair, n names, mode idem.TransactionMode) error {
 		return err
 	}
 	call := n.operation("call", n.calls(), "")
-	call.Policy.Timeout = time.Second // the intent's lease is as long and a little more
+	call.Policy.Timeout = 3 * time.Second // the intent's lease is as long and a little more
 	return idem.RegisterExternal[event, receipt](p.App, call, &bank{pair: p, names: n})
 }
 

@@ -58,6 +58,7 @@ func TestBrokenEnginesAreCaught(t *testing.T) {
 	if n < 12 {
 		t.Errorf("%d mutations, there should be 12 at least", n)
 	}
+	someSchedule(t, binary)
 	t.Run("none", func(t *testing.T) {
 		t.Parallel()
 		if failed, out := play(t, binary, "TestMemory", all, mutate.Env(mutate.Mutation{Name: "none"})); len(failed) > 0 || !strings.Contains(string(out), "PASS") {
@@ -81,4 +82,31 @@ func play(t *testing.T, binary, pair string, cases []string, env ...string) (fai
 		}
 	}
 	return failed, out
+}
+
+// someSchedule: what no case was written for is found by some schedule, which is
+// then short and can be played again.
+func someSchedule(t *testing.T, binary string) {
+	t.Helper()
+	for _, name := range []string{"mark", "letter"} {
+		t.Run("some schedule/"+name, func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.CommandContext(t.Context(), binary, "-test.run=^TestAnySchedule$/^own$", "-rapid.checks=1000", "-rapid.nofailfile", "-rapid.shrinktime=5s", "-test.timeout=60s")
+			cmd.Env = append(os.Environ(), mutate.Env(mutate.Mutation{Name: name}), envPatience+"=500ms")
+			out, err := cmd.CombinedOutput()
+			text := string(out)
+			if err == nil || !strings.Contains(text, "-rapid.seed=") || !strings.Contains(text, "schedule: [") {
+				t.Fatalf("no schedule was found:\n%s", text)
+			}
+			for line := range strings.Lines(text) {
+				if strings.Contains(line, "schedule: [") {
+					t.Log(strings.TrimSpace(line))
+					if n := strings.Count(line[strings.LastIndex(line, "["):], " "); n > 20 { // two for each move
+						t.Errorf("it was not made short")
+					}
+					break
+				}
+			}
+		})
+	}
 }
