@@ -14,10 +14,10 @@ func certify(c *call) int {
 	kills := c.flags.Int("kills", 200, "about `how many` processes to kill")
 	mode := c.flags.String("transaction", string(idem.TransactionOwn), "`MODE` of the handlers' transactions: own or group")
 	quiet := c.flags.Bool("q", false, "do not tell what is being done")
-	cfg, ok := c.parse()
+	cfg, code, ok := c.parse()
 	switch {
 	case !ok:
-		return exitUsage
+		return code
 	case *kills < 1:
 		return c.failed(fmt.Errorf("-kills must be at least 1, is %d", *kills))
 	case *mode != string(idem.TransactionOwn) && *mode != string(idem.TransactionGroup):

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -93,22 +94,22 @@ func usage(w io.Writer) {
 }
 
 // parse reads the verb's flags and, from -config, the environment and -set, the
-// configuration.
-func (c *call) parse() (idem.Config, bool) {
+// configuration. If it returns false the verb is done.
+func (c *call) parse() (cfg idem.Config, code int, ok bool) {
 	set := config.Bind(c.flags)
-	if err := c.flags.Parse(c.args); err != nil {
-		return idem.Config{}, false
+	err := c.flags.Parse(c.args) // which tells what is wrong
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return cfg, exitOK, false
+	case err != nil:
+		return cfg, exitUsage, false
+	case c.flags.NArg() > 0:
+		return cfg, c.failed(fmt.Errorf("want no arguments, got %q", c.flags.Arg(0))), false
 	}
-	if c.flags.NArg() > 0 {
-		fmt.Fprintf(c.stderr, "idemctl %s: want no arguments, got %q\n", c.flags.Name(), c.flags.Arg(0))
-		return idem.Config{}, false
+	if cfg, err = config.Load(set.Source()); err != nil {
+		return cfg, c.failed(err), false
 	}
-	cfg, err := config.Load(set.Source())
-	if err != nil {
-		fmt.Fprintf(c.stderr, "idemctl %s: %v\n", c.flags.Name(), err)
-		return idem.Config{}, false
-	}
-	return cfg, true
+	return cfg, exitOK, true
 }
 
 func (c *call) failed(err error) int {
