@@ -45,4 +45,5 @@ packages=()
 while IFS= read -r package; do packages+=("$package"); done < <(
   go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./...
 )
-exec go test -race "$@" "${packages[@]}"
+# The conformance matrix takes minutes; on a starved machine more than the usual ten.
+exec go test -race -timeout 20m "$@" "${packages[@]}"
